@@ -74,8 +74,9 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
   {
     name: 'forwarded',
     setting: 'trustedProxies',
-    options: ({ trustedProxies, trustedProxiesOptional }) => ({
+    options: ({ trustedProxies, trustedProxiesHeader, trustedProxiesOptional }) => ({
       trusted: trustedProxies,
+      header: trustedProxiesHeader,
       optional: trustedProxiesOptional,
     }),
   },

@@ -151,6 +151,7 @@ export interface Settings extends QuotaSettings {
   readonly hotRestart: boolean
   readonly balance: string
   readonly trustedProxies: readonly string[]
+  readonly trustedProxiesHeader: (typeof FORWARDING_HEADERS)[number]
   readonly trustedProxiesOptional: boolean
   readonly corsOrigins: readonly string[]
   /** Whose pages may send requests and open WebSockets, besides those of the same host. */
@@ -265,6 +266,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 const HANDLERS = ['meta', 'api', 'rpc', 'proxy', 'event', 'web'] as const
 const PROFILE_NAMES = Object.keys(PROFILES) as readonly ProfileName[]
 /** As the adapter that keeps records in a file has it. */
+const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded'] as const
 const SYNCS = ['os', 'always'] as const
 const SINKS = ['broker', 'events', 'both'] as const
 const RUNTIMES = ['process', 'kubernetes', 'none'] as const
@@ -790,12 +792,22 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: true,
     parse: parseNetworks,
   },
+  trustedProxiesHeader: {
+    name: 'trusted_proxies_header',
+    kind: 'text',
+    form: 'x-forwarded-for or forwarded',
+    description:
+      'Header in which the trusted proxies write the address of their client; the other one is ignored',
+    default: 'x-forwarded-for',
+    live: true,
+    parse: one(parseOneOf(FORWARDING_HEADERS)),
+  },
   trustedProxiesOptional: {
     name: 'trusted_proxies_optional',
     kind: 'switch',
     form: 'true or false',
     description:
-      'Accept requests of trusted proxies that have neither X-Forwarded-For nor Forwarded; else they are 400',
+      'Accept requests of trusted proxies without a valid client address in that header; else they are 400',
     default: 'false',
     live: true,
     parse: one(parseSwitch),

@@ -2,6 +2,7 @@ import { createAddressSet, type KnownAddress, parseAddress } from '../core/addre
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
+import { type ForwardedElement, parseForwarded } from '../core/forwarded-header.ts'
 import { createHeaderBlock, type HeaderBlock } from '../core/headers.ts'
 import { METHODS } from '../core/methods.ts'
 import { Type } from '../core/schema.ts'
@@ -11,10 +12,14 @@ const options = Type.Object({
     default: [],
     description: 'Proxies whose word is taken: 10.0.0.0/8, 2001:db8::/32, loopback, private, unix.',
   }),
+  header: Type.Union([Type.Literal('x-forwarded-for'), Type.Literal('forwarded')], {
+    default: 'x-forwarded-for',
+    description: 'Header that the trusted proxies write, with the address of their client.',
+  }),
   optional: Type.Boolean({
     default: false,
     description:
-      'Whether trusted proxies may leave out both X-Forwarded-For and Forwarded; else 400.',
+      'Whether requests of trusted proxies may lack a valid address in that header; else 400.',
   }),
   via: Type.String({
     default: 'mx',
@@ -51,6 +56,17 @@ const CLAIM_PREFIXES: readonly string[] = ['x-forwarded', 'x-envoy-']
 /** The fields of a client, and of what they tell. */
 type Told = Pick<Exchange, 'host' | 'secure' | 'httpVersion'> & { readonly block: HeaderBlock }
 
+/** Addresses that trusted proxies wrote. */
+interface Trail {
+  /** Nearest first; the last one counts as the client. */
+  readonly hops: readonly KnownAddress[]
+  /** Whether the last one is the client, and not a proxy whose client is unknown. */
+  readonly isComplete: boolean
+  /** Element of `Forwarded` with the last one; undefined with `X-Forwarded-For`. */
+  readonly element: ForwardedElement | undefined
+}
+const NO_TRAIL: Trail = { hops: [], isComplete: false, element: undefined }
+
 /** Clients whose fields are kept joined: some 5 MB at most. */
 const BLOCKS_MAX = 10_000
 
@@ -60,6 +76,9 @@ const LOG_INTERVAL_MS = 60_000
 /** Longest chain of proxies looked through for the client. */
 const WALK_MAX = 32
 
+const REMEDY =
+  'Configure the proxy to write it, name the header that it writes in trusted_proxies_header, or set trusted_proxies_optional'
+
 const VIA_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z:[\]]*$/i
 const COUNT = /^\d{1,9}$/
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
@@ -68,15 +87,17 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
  * Tells backends who the client is and that a gateway is between (RFC 7239; RFC 9110 §7.6.3). An `OPTIONS` whose `Max-Forwards` is
  * used up is answered here.
  *
- * What the peer claims about earlier hops is deleted unless the peer is a trusted proxy; then the client is the
- * last address of `X-Forwarded-For` that is no trusted proxy, read from the right. A request of a trusted proxy with neither
- * `X-Forwarded-For` nor `Forwarded` is 400: some parsers lose all headers behind a malformed one, and the client would count as the proxy.
+ * Headers about earlier hops are deleted unless the peer is a trusted proxy. The client is then the last address that is not a
+ * trusted proxy, read from the right, in the header that the proxies write. The other header is the client's own, and is written anew.
+ *
+ * A request of a trusted proxy is 400 unless that header ends with an IP address: some parsers lose all headers behind a malformed one,
+ * and the client would count as the proxy.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'forwarded',
   description: 'Writes X-Forwarded-*, Forwarded and Via; believes those of trusted proxies only.',
   options,
-  create({ trusted, optional, via, hops, standard }, { log, nowMs }) {
+  create({ trusted, header, optional, via, hops, standard }, { log, nowMs }) {
     if (!VIA_NAME.test(via))
       throw new RangeError(`via must be a host name or a token, got ${JSON.stringify(via)}`)
     const proxies = createAddressSet(trusted, 'trusted')
@@ -85,7 +106,7 @@ const plugin: PluginDefinition = definePlugin({
     const unforwarded = new GatewayError(
       GATEWAY_ID,
       400,
-      'The trusted proxy in front of this gateway sent neither X-Forwarded-For nor Forwarded. Configure the proxy to send one of them, or set trusted_proxies_optional.',
+      `The trusted proxy in front of this gateway sent no valid client address in the header ${header}. ${REMEDY}.`,
     )
     // Clients come back, to the same host: what is told about them is joined once.
     const blocks = new Map<KnownAddress, Told>()
@@ -113,16 +134,29 @@ const plugin: PluginDefinition = definePlugin({
       if (standard) fields.push('forwarded', formatForwarded(peer, host, proto))
       return fields
     }
-    const keepClaims = (x: Exchange, peer: KnownAddress): void => {
+    const keepClaims = (x: Exchange, peer: KnownAddress, trail: Trail): void => {
       const { headers } = x
+      if (trail.isComplete) x.relayed = false
+      const client = trail.hops.at(-1)
+      if (client !== undefined) x.clientAddress = client.address
       if (via !== '') headers.append('via', viaValues[x.httpVersion])
-      const addresses = takeAddresses(x, proxies.look, peer)
-      if (addresses !== '') headers.append('x-forwarded-for', addresses)
-      const proto = x.secure ? 'https' : 'http'
-      if (!keepProto(x)) headers.append('x-forwarded-proto', proto)
-      if (x.host !== '' && !headers.has('x-forwarded-host')) {
-        headers.append('x-forwarded-host', x.host)
+      const isStandard = header === 'forwarded'
+      const addresses = isStandard
+        ? trail.hops.map((hop) => hop.address).reverse()
+        : headers.getAll(header).filter((value) => value !== '')
+      if (peer.address !== '') addresses.push(peer.address)
+      if (isStandard) dropClaims(x, header)
+      else {
+        headers.delete(header)
+        headers.delete('forwarded')
+        for (const { node } of standard ? trail.hops.toReversed() : [])
+          headers.append('forwarded', `for=${node}`)
       }
+      if (addresses.length > 0) headers.append('x-forwarded-for', addresses.join(', '))
+      const proto = x.secure ? 'https' : 'http'
+      if (!keepProto(x)) headers.append('x-forwarded-proto', toProto(trail.element) ?? proto)
+      const host = trail.element?.get('host') ?? x.host
+      if (host !== '' && !headers.has('x-forwarded-host')) headers.append('x-forwarded-host', host)
       if (standard) headers.append('forwarded', formatForwarded(peer, x.host, proto))
     }
     let rejected = 0
@@ -133,7 +167,7 @@ const plugin: PluginDefinition = definePlugin({
       if (now - loggedMs >= LOG_INTERVAL_MS) {
         log.warn(
           { proxy: x.remoteAddress, requests: rejected },
-          'requests of a trusted proxy without X-Forwarded-For and Forwarded rejected: configure the proxy to send one of them, or set trusted_proxies_optional',
+          `requests of a trusted proxy without a valid client address in ${header} rejected. ${REMEDY}`,
         )
         loggedMs = now
         rejected = 0
@@ -144,7 +178,8 @@ const plugin: PluginDefinition = definePlugin({
     return {
       onRequest(x) {
         const peer = proxies.look(x.remoteAddress)
-        if (peer.inside && !optional && !isForwarded(x)) return reject(x)
+        const trail = peer.inside ? readTrail(x, header, proxies.look) : NO_TRAIL
+        if (peer.inside && !optional && trail.hops.length === 0) return reject(x)
         if (x.method === 'OPTIONS' && isAskedHere(x)) return x.reply(204, '', ['allow', METHODS])
         const { flat } = x.headers
         let passes = 0
@@ -164,7 +199,7 @@ const plugin: PluginDefinition = definePlugin({
         }
         if (via !== '' && passes >= hops) return x.fail(loop)
         x.relayed = claims || chained
-        if (claims && peer.inside) return keepClaims(x, peer)
+        if (claims && peer.inside) return keepClaims(x, peer, trail)
         if (claims) dropClaims(x)
         const block = findBlock(peer, x)
         // A block may be written first: behind the Via of those before, ours has to stay.
@@ -186,40 +221,47 @@ function isAskedHere({ headers }: Exchange): boolean {
   return false
 }
 
-/** Whether the peer names the client it forwards for. */
-function isForwarded({ headers }: Exchange): boolean {
-  return headers.has('x-forwarded-for') || headers.has('forwarded')
-}
-
 function isClaim(name: string): boolean {
   return CLAIMS.has(name) || CLAIM_PREFIXES.some((prefix) => name.startsWith(prefix))
 }
 
-function dropClaims(x: Exchange): void {
-  const names = x.headers.flat.filter((name, i) => i % 2 === 0 && isClaim(name))
+/** @param except a header that stays. */
+function dropClaims(x: Exchange, except = ''): void {
+  const names = x.headers.flat.filter((name, i) => i % 2 === 0 && isClaim(name) && name !== except)
   for (const name of names) x.headers.delete(name)
 }
 
-/** Finds the client in what trusted proxies wrote; returns the new value of `X-Forwarded-For`. */
-function takeAddresses(
-  x: Exchange,
+/** Reads from the right, at most {@link WALK_MAX} addresses: everything left of the first one that is not a trusted proxy is the client's word. */
+function readTrail(
+  { headers }: Exchange,
+  header: 'x-forwarded-for' | 'forwarded',
   look: (address: string) => KnownAddress,
-  peer: KnownAddress,
-): string {
-  const given = x.headers.getAll('x-forwarded-for').join(', ')
-  x.headers.delete('x-forwarded-for')
-  if (given === '') return peer.address
-  const chain = given.split(',')
-  for (let i = chain.length - 1; i >= 0 && i >= chain.length - WALK_MAX; i--) {
+): Trail {
+  const value = headers.getAll(header).join(', ')
+  if (value === '') return NO_TRAIL
+  const elements = header === 'forwarded' ? parseForwarded(value) : undefined
+  const chain =
+    header === 'forwarded'
+      ? (elements?.map((element) => element.get('for') ?? '') ?? [])
+      : value.split(',')
+  const hops: KnownAddress[] = []
+  for (let i = chain.length - 1; i >= 0 && hops.length < WALK_MAX; i--) {
     const address = parseAddress(chain[i]!)?.toString()
-    // What is no address was not written by a proxy of ours: all left of it is hearsay.
     if (address === undefined) break
-    x.clientAddress = address
-    if (look(address).inside && i > 0) continue
-    x.relayed = false
-    break
+    const hop = look(address)
+    hops.push(hop)
+    if (i === 0 || !hop.inside) return { hops, isComplete: true, element: elements?.[i] }
   }
-  return peer.address === '' ? given : `${given}, ${peer.address}`
+  return {
+    hops,
+    isComplete: false,
+    element: hops.length === 0 ? undefined : elements?.at(-hops.length),
+  }
+}
+
+function toProto(element: ForwardedElement | undefined): string | undefined {
+  const proto = element?.get('proto')?.toLowerCase()
+  return proto === 'http' || proto === 'https' ? proto : undefined
 }
 
 /** Whether the proxy told a scheme that can be one; anything else is deleted. */

@@ -87,6 +87,11 @@ t.test('values are read from flags and from variables alike', async (t) => {
       { trustedProxies: ['10.0.0.0/8', '::1', 'loopback'] },
     ],
     [
+      ['--trusted_proxies_header=forwarded'],
+      { MX_TRUSTED_PROXIES_HEADER: 'forwarded' },
+      { trustedProxiesHeader: 'forwarded' },
+    ],
+    [
       ['--trusted_proxies_optional'],
       { MX_TRUSTED_PROXIES_OPTIONAL: 'true' },
       { trustedProxiesOptional: true },
@@ -190,6 +195,10 @@ t.test('a wrong value is named with its source, what it must be and what it is',
     [
       ['--trusted_proxies=10.0.0.0/33'],
       /^--trusted_proxies must be address ranges such as .*"10\.0\.0\.0\/33"$/,
+    ],
+    [
+      ['--trusted_proxies_header=x-real-ip'],
+      /^--trusted_proxies_header must be x-forwarded-for or forwarded, got "x-real-ip"$/,
     ],
     [
       ['--drain_delay=none'],

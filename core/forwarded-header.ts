@@ -1,0 +1,32 @@
+/** One element of `Forwarded`: parameters by name in lower case, such as `for`, `host` and `proto`. */
+export type ForwardedElement = ReadonlyMap<string, string>
+
+/** A parameter, if there is one, and the delimiter behind it. */
+const PARAMETER =
+  /[ \t]*(?:([!#$%&'*+\-.^_`|~0-9a-z]+)=(?:([!#$%&'*+\-.^_`|~0-9a-z]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*([;,]|$)/iy
+
+/**
+ * Parses the value of `Forwarded` (RFC 7239 §4), of several lines joined by `, `. Empty elements are left out.
+ *
+ * Undefined for a malformed value. Nothing of it is trustworthy: an unclosed quote before the element of a proxy would
+ * hide it.
+ */
+export function parseForwarded(value: string): ForwardedElement[] | undefined {
+  const elements: ForwardedElement[] = []
+  let element = new Map<string, string>()
+  PARAMETER.lastIndex = 0
+  for (;;) {
+    const match = PARAMETER.exec(value)
+    if (match === null) return undefined
+    const [, name, token, quoted, delimiter] = match
+    if (name !== undefined) {
+      const key = name.toLowerCase()
+      if (element.has(key)) return undefined
+      element.set(key, token ?? quoted!.replace(/\\(.)/g, '$1'))
+    }
+    if (delimiter === ';') continue
+    if (element.size > 0) elements.push(element)
+    if (delimiter === '') return elements
+    element = new Map()
+  }
+}
