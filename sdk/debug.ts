@@ -41,11 +41,13 @@ export function createDebugEndpoints({ log, traces, counts, check }: DebugSource
   return {
     health: endpoint({
       description: 'Whether the service answers.',
+      readOnly: true,
       response: Type.Object({ status: Type.String() }),
       handle: () => ({ status: 'ok' }),
     }),
     stats: endpoint({
       description: 'What the service has done, and what it takes.',
+      readOnly: true,
       response: Type.Object({
         timestamp: Type.Integer({ description: 'Seconds since 1970.' }),
         started: Type.Integer({ description: 'Seconds since 1970.' }),
@@ -72,6 +74,7 @@ export function createDebugEndpoints({ log, traces, counts, check }: DebugSource
     }),
     log: endpoint({
       description: 'The last lines of the log, at most 256.',
+      readOnly: true,
       request: Type.Object({
         count: Type.Integer({ minimum: 0, default: 0, description: 'Lines; 0: all.' }),
         since: Type.Integer({ minimum: 0, default: 0, description: 'Seconds ago; 0: ever.' }),
@@ -90,6 +93,7 @@ export function createDebugEndpoints({ log, traces, counts, check }: DebugSource
     }),
     trace: endpoint({
       description: 'The last calls, at most 256.',
+      readOnly: true,
       request: Type.Object({
         id: Type.String({ default: '', description: 'Of one trace; empty: all.' }),
       }),

@@ -1,8 +1,10 @@
 import t from 'tap'
+import { createDebugEndpoints } from '../../sdk/debug.ts'
 import { createDispatcher } from '../../sdk/dispatch.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { createServiceLog } from '../../sdk/service-log.ts'
+import { Traces } from '../../sdk/traces.ts'
 import { begin, serve } from '../fixtures/served-calls.ts'
 
 /** A service with an endpoint that logs, and one that fails. */
@@ -23,6 +25,19 @@ function create() {
     log: createServiceLog({ service: 'greeter', write: () => {} }),
   })
 }
+
+t.test('declares all endpoints of Debug as read-only', async (t) => {
+  const endpoints = createDebugEndpoints({
+    log: createServiceLog({ service: 'greeter', write: () => {} }),
+    traces: new Traces(),
+    counts: () => ({ requests: 0, errors: 0 }),
+    check: () => {},
+  })
+  t.strictSame(
+    Object.entries(endpoints).map(([name, { readOnly }]) => [name, readOnly]),
+    ['health', 'stats', 'log', 'trace'].map((name) => [name, true]),
+  )
+})
 
 t.test('Debug.Health returns {status: "ok"}', async (t) => {
   t.strictSame((await serve(create(), 'Debug.Health')).answer, { status: 'ok' })
