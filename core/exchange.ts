@@ -177,6 +177,8 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
   /** Counted in `replyMemory`. */
   private waitingBytes = 0
   private bodyPaused = false
+  /** The queue was dropped by {@link cutBuffered}: what follows would be a body with a hole. */
+  private isBodyCut = false
   private toldAddress: string | undefined = undefined
   private remembered: Map<unknown, unknown> | undefined = undefined
 
@@ -287,6 +289,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
   /** Gives the exchange its far side: from now on the request body flows there. */
   attach(peer: Peer): void {
     this.peer = peer
+    if (this.isBodyCut) return this.dropPeer()
     // A limit set after the first bytes came holds for them too.
     if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
     this.reading = true
@@ -358,6 +361,8 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
 
   cutBuffered(isLarge: boolean): void {
     this.sendingBytes = 0
+    this.isBodyCut = true
+    this.dropQueue()
     this.giveUp(isLarge ? tooMuchBuffered(this.bytesIn) : refuseBody(GATEWAY_ID))
   }
 
@@ -516,10 +521,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
   protected finish(): void {
     if (this.finished) return
     this.finished = true
-    if (this.queue !== undefined) {
-      for (const chunk of this.queue) returnMemory(chunk)
-      this.queue = undefined
-    }
+    this.dropQueue()
     if (this.bufferedBytes > 0) countBuffered(this, 0)
     if (this.waitingBytes > 0) {
       replyMemory.usedBytes -= this.waitingBytes
@@ -616,6 +618,14 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
     if (bytes > QUEUE_MAX_BYTES) this.pauseBody()
   }
 
+  private dropQueue(): void {
+    const queue = this.queue
+    if (queue === undefined) return
+    this.queue = undefined
+    this.queuedBytes = 0
+    for (const chunk of queue) returnMemory(chunk)
+  }
+
   private dropPeer(): void {
     const peer = this.peer
     this.peer = undefined
@@ -628,6 +638,6 @@ function tooLarge(limit: number): GatewayError {
 }
 
 function tooMuchBuffered(bytesIn: number): GatewayError {
-  const detail = `the client sends the request body faster than the backend reads it: ${bytesIn} bytes came, and too many wait (setting max_buffered)`
+  const detail = `Request body too large to buffer: the client sent ${bytesIn} bytes, faster than the backend reads them. Raise max_buffered or send more slowly.`
   return new GatewayError(GATEWAY_ID, 413, detail)
 }

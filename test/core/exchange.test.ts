@@ -1,4 +1,5 @@
 import t from 'tap'
+import { bodyMemory } from '../../core/body-memory.ts'
 import { compileChain, type Plugin } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Peer } from '../../core/exchange.ts'
@@ -41,6 +42,26 @@ function begin(request: TestRequest = {}, ...plugins: Partial<Plugin>[]): Record
   )
   return x
 }
+
+t.test('a body cut while it was queued is dropped, and a later peer is aborted', async (t) => {
+  const { maxBytes } = bodyMemory
+  t.teardown(() => {
+    bodyMemory.maxBytes = maxBytes
+  })
+  bodyMemory.maxBytes = 1000
+  const x = begin({ method: 'POST', body: 'x'.repeat(2000) })
+  // As while a slow client has not taken the error yet.
+  Object.assign(x, { transmit: () => {} })
+  x.sendBody('a'.repeat(500), false)
+  t.ok(bodyMemory.usedBytes > 0)
+  x.sendBody('b'.repeat(500), false)
+  t.strictSame([x.status, x.finished, bodyMemory.usedBytes], [413, false, 0])
+  const peer = createPeer()
+  x.attach(peer)
+  x.sendBody('c'.repeat(1000), true)
+  t.equal(bodyMemory.usedBytes, 0)
+  t.strictSame(peer.log, ['abort'])
+})
 
 t.test('a whole reply is sent once; what follows is ignored', async (t) => {
   const x = begin()
