@@ -174,6 +174,8 @@ export function createSessions(options: SessionsOptions): Sessions {
         sessions.delete(id)
         throw unauthorized(ENDED, error)
       }
+      // A logout during the call ends the session, though its tokens were still accepted.
+      if (sessions.peek(id) !== session) throw unauthorized(ENDED)
     },
 
     async end({ id }, address) {

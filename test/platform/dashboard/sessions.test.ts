@@ -97,6 +97,17 @@ t.test('exchanges a token that is past half of its life, once for all who ask', 
   t.equal(sessions.find(session.id), session)
 })
 
+t.test('rejects a check during which the session ends', async (t) => {
+  for (const minutes of [0, 8]) {
+    const { sessions, wait } = open(t)
+    const session = await sessions.begin(CREDENTIALS, ADDRESS)
+    wait(minutes)
+    const checked = sessions.check(session, ADDRESS)
+    sessions.close()
+    await t.rejects(checked, ENDED, minutes === 0 ? 'inspects the token' : 'exchanges the token')
+  }
+})
+
 t.test('a session outlives its access token while it is used', async (t) => {
   const { sessions, wait } = open(t)
   const session = await sessions.begin(CREDENTIALS, ADDRESS)
