@@ -138,7 +138,7 @@ export function tooManyHashes(id: string): GatewayError {
   return new GatewayError(
     id,
     503,
-    `too many passwords are being checked: no turn within ${MAX_HASH_WAIT_MS / 1000} s, try again later`,
+    `Too many password checks: the wait exceeds ${MAX_HASH_WAIT_MS / 1000} s. Try again later.`,
     { headers: RETRY_AFTER },
   )
 }

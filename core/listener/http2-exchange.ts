@@ -112,7 +112,7 @@ export class Http2Exchange extends Exchange implements Upload {
   /** For the connection, every now and then: ends the stream when its client has taken none of the reply for too long. */
   sweep(nowMs: number): void {
     if (this.#deadlineMs === 0 || nowMs < this.#deadlineMs) return
-    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the client takes none of the reply'))
+    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'Timeout: the client did not read the response.'))
   }
 
   override attach(peer: Peer): void {

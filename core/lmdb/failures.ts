@@ -43,7 +43,7 @@ export function createFailures(options: FailuresOptions): Failures {
       onWarning(
         reason === undefined
           ? `${what} cannot be written in ${folder}, and writing is refused until it can: ${message}`
-          : `${what} is full: there is no room in ${folder}, and writing is refused until there is`,
+          : `${what} is full: no space left in ${folder}; writes are rejected until space is free`,
       )
     },
 

@@ -51,7 +51,7 @@ export function createReserve(options: ReserveOptions): Reserve {
       if (isLow && sinceMs === undefined) {
         sinceMs = nowMs()
         onWarning(
-          `${what} is full: there is no room in ${folder}, and writing is refused until there is`,
+          `${what} is full: no space left in ${folder}; writes are rejected until space is free`,
         )
       } else if (!isLow && sinceMs !== undefined && left >= reserved) {
         // With less than that it soon would be full again.

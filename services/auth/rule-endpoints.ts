@@ -54,7 +54,7 @@ const Force: TUnsafe<boolean> = Type.Unsafe(
   Type.Boolean({
     default: false,
     description:
-      'Even if only operators can log in any more, or the caller cannot change rules again. Takes an operator.',
+      'Apply the change even if only operators can log in afterwards, or the caller can no longer change rules. Requires an operator.',
   }),
 )
 /** Rules, or names, of a message. */

@@ -157,10 +157,10 @@ function findLost(
   const [before, after] = versions.map((rules) => new RuleBook(namespace, rules))
   if (canLogIn(before!) && !canLogIn(after!))
     return 'no rule allows logins after this change: only operators can log in'
-  // Others are let in by the rules of their own namespace, and no rule denies operators.
+  // Rules of this namespace do not apply to accounts of others, and no rule denies operators.
   if (caller?.issuer !== namespace || isOperator(caller)) return undefined
   if (canChange(before!, caller) && !canChange(after!, caller))
-    return 'you could not change rules any more, nor undo this: a rule has to let you call Rules.Create and Rules.Delete of auth'
+    return 'you cannot change rules after this change, nor undo it: add a rule that grants you Rules.Create and Rules.Delete of auth'
   return undefined
 }
 

@@ -48,12 +48,12 @@ export interface ServiceAccounts {
   /**
    * Makes the account of an object, or gives the one that is there another secret.
    *
-   * @throws {GatewayError} 409 where an account of that id is somebody else's.
+   * @throws {GatewayError} 409 if an account of that id exists that the runtime did not create.
    */
   readonly open: (key: WorkloadKey) => Promise<ServiceAccount>
   /**
    * Gives the account of an object the scope of its workload, and revokes its tokens, where it has other scopes: accounts of earlier versions have
-   * `service`. An account that is missing, or somebody else's, is left alone.
+   * `service`. Ignores an account that is missing or that the runtime did not create.
    */
   readonly migrate: (key: WorkloadKey) => Promise<void>
   /** What was issued to it counts for nothing any more. */
@@ -76,7 +76,7 @@ export function createServiceAccounts(accounts: AccountKeeper): ServiceAccounts 
       if (known !== undefined && !isOwn(known, id))
         throw conflict(
           ERROR_ID,
-          `the account ${id}, which the service would run as, is somebody else's: delete it, or choose another name`,
+          `The service would run as the account ${id}, which the runtime did not create. Delete the account or choose another service name.`,
         )
       const scopes = [toWorkloadScope(namespace, key.name)]
       const made = { type: 'service', scopes, metadata: { [OBJECT]: id } } as const

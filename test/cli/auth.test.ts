@@ -15,7 +15,7 @@ t.test('deleting the last way in asks first, at a terminal', async (t) => {
     })
   const refused = await remove('n')
   if (refused === undefined) return t.comment('script is not installed')
-  t.match(refused, /lets anybody log in[^\n]*\. Do it nonetheless\? \[y\/N\]/)
+  t.match(refused, /no rule allows logins[^\n]*\. Do it nonetheless\? \[y\/N\]/)
   t.match(refused, 'mx: nothing was changed')
   t.match((await ask('Rules.List', {})).rules, [{ id: 'default' }])
   t.match(await remove('y'), 'Rule deleted')

@@ -119,6 +119,6 @@ t.test('a full disk does not end the process, and is told in a line', async (t) 
       said += chunk
     })
   t.strictSame(await once(child, 'close'), [0, null])
-  const line = `the event store is full: there is no room in ${disk.folder}, and writing is refused until there is`
+  const line = `the event store is full: no space left in ${disk.folder}; writes are rejected until space is free`
   t.equal(withoutNative(said), `${line}\n507\n`)
 })

@@ -122,7 +122,7 @@ const RESOURCE = { resource: { service: { name: 'pay' } } }
 
 /** What the program must not do, by what it would get. */
 const ATTACKS: Readonly<Record<string, readonly Attempt[]>> = {
-  'the configuration of others, and its secrets': [
+  'configuration and secrets of other services': [
     ['config', 'Config.Get', { path: 'pay', options: { secret: true } }],
     ['config', 'Config.Get', { path: 'pay.key', options: { secret: true } }],
     ['config', 'Config.Get', { path: '', options: { secret: true } }],
@@ -134,7 +134,7 @@ const ATTACKS: Readonly<Record<string, readonly Attempt[]>> = {
     ['config', 'Config.Delete', { path: 'pay' }],
     ['config', 'Config.Rollback', { version: 1 }],
   ],
-  'the records of others': [
+  'records of other services': [
     ['store', 'Store.Read', { key: 'order', options: { table: 'pay' } }],
     ['store', 'Store.Write', { ...RECORD, options: { table: 'pay' } }],
     ['store', 'Store.Delete', { key: 'order', options: { table: 'pay' } }],
@@ -144,7 +144,7 @@ const ATTACKS: Readonly<Record<string, readonly Attempt[]>> = {
     ['store', 'Store.Tables'],
     ['store', 'BlobStore.List'],
   ],
-  'the calls of others': [
+  'registrations of other services': [
     ['registry', 'Registry.Register', { name: 'pay', nodes: [NODE] }],
     ['registry', 'Registry.Register', { name: 'other', nodes: [NODE] }],
     ['registry', 'Registry.Register', { name: 'auth', nodes: [NODE] }],
@@ -208,7 +208,7 @@ t.before(async () => {
   await run('shop', PROGRAM)
 })
 
-t.test('it runs under the name of its object, and may do what a service needs', async (t) => {
+t.test('a program runs under its service name and can use its own resources', async (t) => {
   t.match(await program('Own'), {
     code: 200,
     body: { name: 'shop', total: 12, key: 'of shop', sequence: 1, event: 1, victim: 'paid' },
@@ -220,46 +220,49 @@ t.test('it runs under the name of its object, and may do what a service needs', 
   })
 })
 
-t.test('it does not reach what is not its own', async (t) => {
+t.test('a program is denied access to resources of other services', async (t) => {
   const isDenied = (t: Test, { code, body }: Outcome, [service, endpoint]: Attempt): void => {
     t.ok(
       [401, 403].includes(code),
       `${service}.${endpoint}: ${code} ${JSON.stringify(body)?.slice(0, 200)}`,
     )
   }
-  for (const [what, attempts] of Object.entries(ATTACKS))
-    await t.test(what, async (t) => {
+  for (const [target, attempts] of Object.entries(ATTACKS))
+    await t.test(target, async (t) => {
       for (const one of attempts) isDenied(t, await attempt('call', one), one)
     })
   for (const one of STREAMS) isDenied(t, await attempt('stream', one), one)
   t.match(
-    (await attempt('call', ATTACKS['the calls of others']![0]!)).body,
+    (await attempt('call', ATTACKS['registrations of other services']![0]!)).body,
     /workload:mx\/pay.*workload:mx\/shop/,
   )
 })
 
-t.test('a second service of the program is rejected, and told why', async (t) => {
+t.test('rejects a second service name of a program with the reason', async (t) => {
   const { code, body } = await program('Second')
   t.not(code, 200)
   t.match(body, /cannot register other .*workload:mx\/other.*mx run --name=other/)
 })
 
-t.test('operators still log in and administer, and the victim is whole', async (t) => {
-  const { rules } = await ask<{ rules: { id: string }[] }>('auth', 'Rules.List')
-  t.same(
-    rules.map(({ id }) => id),
-    ['default'],
-  )
-  t.match(await ask('pay', 'Pay.Call'), 'paid')
-  const { services } = await ask<{ services: { nodes: object[] }[] }>(
-    'registry',
-    'Registry.GetService',
-    { service: 'pay' },
-  )
-  t.equal(services.flatMap(({ nodes }) => nodes).length, 1)
-})
+t.test(
+  'operators can log in and administer after the attack, and the victim is unchanged',
+  async (t) => {
+    const { rules } = await ask<{ rules: { id: string }[] }>('auth', 'Rules.List')
+    t.same(
+      rules.map(({ id }) => id),
+      ['default'],
+    )
+    t.match(await ask('pay', 'Pay.Call'), 'paid')
+    const { services } = await ask<{ services: { nodes: object[] }[] }>(
+      'registry',
+      'Registry.GetService',
+      { service: 'pay' },
+    )
+    t.equal(services.flatMap(({ nodes }) => nodes).length, 1)
+  },
+)
 
-t.test('nothing of its account is left after mx kill', async (t) => {
+t.test('mx kill deletes the account of the program', async (t) => {
   const auth = await ask<{ id: string; secret: string }>('shop', 'Shop.Credentials')
   t.equal(auth.id, 'shop@latest')
   const stranger = openClient(t, { proxy: server.proxy, retries: 0 })

@@ -123,6 +123,6 @@ t.test('a full disk does not end the process, and is told in a line', async (t) 
       output += text
     })
   const [code] = await once(child, 'close')
-  const line = `the store is full: there is no room in ${disk.folder}, and writing is refused until there is`
+  const line = `the store is full: no space left in ${disk.folder}; writes are rejected until space is free`
   t.strictSame([code, withoutNative(output)], [0, `${line}\n507\n`])
 })

@@ -90,7 +90,7 @@ t.test('what a client claims about earlier hops is deleted', async (t) => {
   t.equal(x.clientAddress, '192.0.2.1')
 })
 
-t.test('a trusted proxy is believed', async (t) => {
+t.test('uses the client address of a trusted proxy', async (t) => {
   const headers = {
     'X-Forwarded-For': '203.0.113.9',
     'X-Forwarded-Proto': 'https',

@@ -184,7 +184,7 @@ t.test('an attempt that waits too long for others is 503 with Retry-After', asyn
   clock.stepMs = 2000
   await t.rejects(
     limit.run(JANE, ID, () => held),
-    { code: 503, headers: ['retry-after', '5'], message: /no turn within 5 s/ },
+    { code: 503, headers: ['retry-after', '5'], message: /the wait exceeds 5 s/ },
   )
   release()
   await Promise.all(running)

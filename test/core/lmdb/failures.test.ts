@@ -34,7 +34,7 @@ t.test('that it is full is told once, and once that it is not', async (t) => {
   const { folder, onFailure, onSuccess, told, clock } = openInTemp(t)
   for (let i = 0; i < 100; i++) onFailure(MAP_FULL)
   t.same(told.splice(0), [
-    `the store is full: there is no room in ${folder}, and writing is refused until there is`,
+    `the store is full: no space left in ${folder}; writes are rejected until space is free`,
   ])
   clock.nowMs = 11_000
   for (let i = 0; i < 100; i++) onSuccess()

@@ -89,7 +89,7 @@ t.test('who could not undo a change is asked first', async (t) => {
   const caller = { issuer: 'mx', scopes: ['staff'] }
   const token = { ...LOGIN, resource: { ...LOGIN.resource, endpoint: 'Auth.Token' } }
   await rules.create('mx', token, { caller }, ID)
-  const last = { id: ID, code: 409, message: /^you could not change rules any more.*force/ }
+  const last = { id: ID, code: 409, message: /^you cannot change rules after this change.*force/ }
   await t.rejects(rules.delete('mx', 'default', { caller }, ID), last)
   const denial: Rule = {
     ...{ id: 'no', scope: '*', access: 'DENIED', priority: 1 },

@@ -51,7 +51,10 @@ t.test('accounts of earlier versions get the scope of their workload, once', asy
 t.test('an account of that id which is somebody else’s is left alone', async (t) => {
   const { accounts, services } = open(t)
   await accounts.create('acme', { id: ID, secret: 'mine alone' }, 'x')
-  await t.rejects(services.open(KEY), { code: 409, message: /helloworld@feature:x.*somebody else/ })
+  await t.rejects(services.open(KEY), {
+    code: 409,
+    message: /helloworld@feature:x.*runtime did not create/,
+  })
   await services.remove(KEY)
   t.ok(await accounts.find('acme', ID))
 })
