@@ -16,6 +16,12 @@ export interface OpenIsolationOptions {
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('mx/package.json')))
 
+const UNPRIVILEGED = 'programs are not isolated: they run as the user of the server'
+const PRIVILEGED =
+  'programs are not isolated: programs of namespace mx run with the privileges of root, those of other namespaces are denied'
+const HINT =
+  'set runtime_uids to a range and give the server CAP_SYS_ADMIN, or run the server as an unprivileged user'
+
 /** Finds out whether programs can be isolated, and logs what they can read. */
 export async function openIsolation(options: OpenIsolationOptions): Promise<Isolation> {
   const { settings, folder, hidden, log } = options
@@ -31,10 +37,10 @@ export async function openIsolation(options: OpenIsolationOptions): Promise<Isol
     log.info({ uids, readable }, 'programs are isolated by namespace')
   } else {
     const details = { reason: isolation.reason, readable }
-    const text = 'programs are not isolated: they run as the user of the server'
+    if (isolation.isPrivileged) log.warn({ ...details, hint: HINT }, PRIVILEGED)
     // Someone's own machine, where only they run programs.
-    if (profile === 'local') log.info(details, text)
-    else log.warn(details, text)
+    else if (profile === 'local') log.info(details, UNPRIVILEGED)
+    else log.warn(details, UNPRIVILEGED)
   }
   if (runtimeNamespaces.length > 0)
     log.warn(

@@ -38,7 +38,11 @@ const LIMITS: ProcessLimits = {
   processes: 512,
   log: { fileBytes: 8 * MIB, files: 4 },
 }
-const NOT_ISOLATED: Isolation = { sandbox: undefined, reason: 'it was not asked for' }
+const NOT_ISOLATED: Isolation = {
+  sandbox: undefined,
+  reason: 'it was not asked for',
+  isPrivileged: false,
+}
 const LOOK_MS = 1000
 /** Of the name of a folder. */
 const NAME_MAX = 180

@@ -84,6 +84,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
   async function make(record: ServiceRecord, work: Work): Promise<Revision> {
     const { asked, wish } = record
     const folder = folders.build(record, asked.id)
+    const sandboxed = await findSandbox(record.namespace)
     // One that a server did not finish.
     await removeFolder(folder)
     const { commit, entrypoint } = await fetch(record, folder, work)
@@ -93,7 +94,6 @@ export function createPrepare(options: PrepareOptions): Prepare {
       overrides: toOverrides(wish),
       allowScripts: wish.allowScripts,
     }
-    const sandboxed = await findSandbox(record.namespace)
     const built =
       sandboxed === undefined
         ? await buildSource({ ...input, cacheFolder: folders.cache }, work)

@@ -3,6 +3,7 @@ import { readdir, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Workload } from '../../core/contracts/runtime.ts'
 import type { Isolation } from '../../core/process/sandbox/sandbox.ts'
+import { selectSandbox } from '../../core/process/sandbox/select-sandbox.ts'
 import { createSandboxedBuilds, type SandboxedBuilds } from './builds/sandboxed-build.ts'
 import type { RemoveBuild } from './deployments.ts'
 import { type Folders, removeFolder } from './folders.ts'
@@ -26,7 +27,7 @@ export function createSandboxes(
   const opened = new Map<string, SandboxedBuilds>()
 
   async function findSandbox(namespace: string): Promise<SandboxedBuilds | undefined> {
-    const sandbox = (await isolation)?.sandbox
+    const sandbox = isolation && selectSandbox(await isolation, namespace)
     if (sandbox === undefined) return undefined
     const cacheFolder = folders.cacheOf(namespace)
     const builds =
@@ -46,8 +47,8 @@ export function createSandboxes(
     },
 
     async removeBuild(namespace, folder) {
-      const sandbox = await findSandbox(namespace)
-      if (sandbox === undefined) return removeFolder(folder)
+      if ((await isolation)?.sandbox === undefined) return removeFolder(folder)
+      const sandbox = (await findSandbox(namespace))!
       await sandbox.empty(folder)
       // As root, the server could be made to delete what a link leads to. What a program adds meanwhile goes with the object.
       await rmdir(folder).catch(() => {})

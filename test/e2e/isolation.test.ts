@@ -207,3 +207,22 @@ t.test(
     await escapeAndDelete(t, operator)
   },
 )
+
+t.test(
+  'a privileged server that cannot isolate denies programs of other namespaces',
+  { skip: !isRoot && 'requires root' },
+  async (t) => {
+    const words = ['--runtime_uids=none', '--runtime_namespaces=tb']
+    const { server, operator, tenant } = await open(t, words)
+    const ran = join(server.home, 'ran')
+    const files = { 'main.cjs': SERVE, 'mx.yaml': `${HTTP}build: touch ${ran}\n` }
+    await tenant.create('denied', files)
+    const error = /namespace tb cannot run: the server is privileged .*runtime_uids.*CAP_SYS_ADMIN/
+    t.match(await tenant.settled('denied'), { status: 7, metadata: { error } })
+    t.notOk(existsSync(ran), 'its build did not run either')
+    await tenant.call('Delete', 'denied')
+    await operator.create('allowed', files)
+    t.match(await operator.settled('allowed'), { status: 4 })
+    t.ok(existsSync(ran))
+  },
+)

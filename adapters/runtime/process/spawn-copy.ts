@@ -7,6 +7,7 @@ import { toEnter } from '../../../core/process/cgroup.ts'
 import { findProgram } from '../../../core/process/find-program.ts'
 import { letGoFirst } from '../../../core/process/let-go-first.ts'
 import type { Sandbox, Start } from '../../../core/process/sandbox/sandbox.ts'
+import { selectSandbox } from '../../../core/process/sandbox/select-sandbox.ts'
 import type { InstanceCgroup } from './cgroups.ts'
 import { toDataBytes } from './confine.ts'
 import type { CopyFolder } from './copy-folders.ts'
@@ -58,7 +59,7 @@ export async function spawnCopy(
   const { group } = parts
   const env = toEnvironment(workload.env, { ...parts, ...parts.folder })
   const dataBytes = toDataBytes(workload.resources, group?.isBounded === true)
-  const { sandbox } = await isolation
+  const sandbox = selectSandbox(await isolation, workload.namespace)
   const start =
     sandbox === undefined
       ? { words: confine(words, dataBytes), env, cwd: folder }

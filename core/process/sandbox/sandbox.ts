@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { chownSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chownSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { release } from 'node:os'
 import { dirname, join, sep } from 'node:path'
 import { promisify } from 'node:util'
+import { findMissingCapabilities, isPrivileged } from '../capabilities.ts'
 import { findProgram } from '../find-program.ts'
 import { openUserIds, type UserIdRange } from './user-ids.ts'
 import { type Exposed, quote, toViewScript } from './view.ts'
@@ -40,7 +41,12 @@ export interface SandboxedRun {
 /** Whether programs are isolated from the server and from those of other namespaces. */
 export type Isolation =
   | { readonly sandbox: Sandbox }
-  | { readonly sandbox: undefined; readonly reason: string }
+  | {
+      readonly sandbox: undefined
+      readonly reason: string
+      /** Whether a program without a sandbox has the privileges of root. */
+      readonly isPrivileged: boolean
+    }
 
 export interface SandboxOptions {
   /** Of the runtime: for the assignment of user ids, and for assembling views. */
@@ -53,17 +59,6 @@ export interface SandboxOptions {
   readonly installed: readonly string[]
 }
 
-/** Capabilities the sandbox needs (capabilities(7)), by number. */
-const CAPABILITIES = {
-  CAP_CHOWN: 0,
-  CAP_DAC_OVERRIDE: 1,
-  CAP_FOWNER: 3,
-  CAP_KILL: 5,
-  CAP_SETGID: 6,
-  CAP_SETUID: 7,
-  CAP_SETPCAP: 8,
-  CAP_SYS_ADMIN: 21,
-}
 /** Mounts of `/proc` in the same pid namespace share their options before Linux 5.8: it would hide processes from everyone. */
 const PRIVATE_PROC_SINCE = [5, 8]
 const PRIVATE_PROC = 'mount -t proc -o hidepid=2,nosuid,nodev,noexec proc /proc'
@@ -82,7 +77,7 @@ const run = promisify(execFile)
 export async function openSandbox(options: SandboxOptions): Promise<Isolation> {
   const { userIds } = options
   const reason = findObstacle(userIds)
-  if (reason !== undefined) return { sandbox: undefined, reason }
+  if (reason !== undefined) return { sandbox: undefined, reason, isPrivileged: isPrivileged() }
   let why = ''
   for (const hasPrivateProc of isPrivateProcSafe() ? [true, false] : [false]) {
     try {
@@ -94,7 +89,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Isolation> {
       why = (stderr?.trim() || message).split('\n')[0]!
     }
   }
-  return { sandbox: undefined, reason: why }
+  return { sandbox: undefined, reason: why, isPrivileged: isPrivileged() }
 }
 
 function findObstacle(userIds: UserIdRange | undefined): string | undefined {
@@ -103,14 +98,6 @@ function findObstacle(userIds: UserIdRange | undefined): string | undefined {
   const missing = findMissingCapabilities()
   if (missing.length === 0) return undefined
   return `the server runs as user ${process.getuid!()} without ${missing.join(', ')}`
-}
-
-function findMissingCapabilities(): readonly string[] {
-  const [, hex = '0'] = /^CapEff:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
-  const effective = BigInt(`0x${hex}`)
-  return Object.entries(CAPABILITIES).flatMap(([name, bit]) =>
-    (effective >> BigInt(bit)) & 1n ? [] : [name],
-  )
 }
 
 function isPrivateProcSafe(): boolean {
