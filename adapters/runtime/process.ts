@@ -77,9 +77,11 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   }
   let recovered: Promise<void> | undefined
 
+  const endLeft = async () => endLeftCopies(copiesFolder, cgroup, (await world.isolation).sandbox)
+
   /** Before anything starts. What failed is tried again by whoever applies a workload next. */
   function recover(): Promise<void> {
-    recovered ??= endLeftCopies(copiesFolder, cgroup).then(
+    recovered ??= endLeft().then(
       (count) => {
         if (count > 0)
           log.warn({ count }, 'processes that a server before this one left were ended')

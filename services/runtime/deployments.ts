@@ -1,10 +1,11 @@
 import type { WorkloadState } from '../../core/contracts/runtime.ts'
 import { createFairQueue } from '../../core/fair-queue.ts'
+import { removeFolder } from '../../core/process/sandbox/remove-folder.ts'
 import type { ServiceLog } from '../../sdk/service-log.ts'
 import { type Deployment, startDeployment, toMessage } from './deployment.ts'
-import { type Folders, removeBuilds, removeFolder } from './folders.ts'
+import { type Folders, removeBuilds } from './folders.ts'
 import type { Objects } from './objects.ts'
-import type { Prepare } from './prepare.ts'
+import type { Prepare, RemoveBuild } from './prepare.ts'
 import { type Revision, type ServiceRecord, toObjectKey } from './records.ts'
 
 export interface DeploymentsOptions {
@@ -12,7 +13,7 @@ export interface DeploymentsOptions {
   readonly folders: Folders
   readonly prepare: Prepare
   /** Deletes the folder of a build. @default {@link removeFolder} */
-  readonly removeBuild?: RemoveBuild | undefined
+  readonly removeBuild?: RemoveBuild
   /** At a time; a namespace leaves one to others, where there are two or more. */
   readonly builds: number
   /** Gives a revision to the runtime. */
@@ -24,9 +25,6 @@ export interface DeploymentsOptions {
   readonly onChange: (key: string) => void
   readonly log: ServiceLog
 }
-
-/** Deletes the folder of a build of a namespace, which an older instance may still be using. */
-export type RemoveBuild = (namespace: string, folder: string) => Promise<void>
 
 /** What is on its way, one for an object. */
 export interface Deployments {
@@ -40,8 +38,8 @@ export interface Deployments {
 }
 
 export function createDeployments(options: DeploymentsOptions): Deployments {
-  const { objects, folders, prepare, builds, apply, states, withLive, onChange, log, removeBuild } =
-    options
+  const { objects, folders, prepare, builds, apply, states, withLive, onChange, log } = options
+  const { removeBuild = removeFolder } = options
   const queue = createFairQueue({
     places: builds,
     leavesRoom: true,
@@ -87,7 +85,7 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       const failure = toMessage(error)
       log.info({ service: record.name, reason: failure }, 'a deployment failed')
       await settle(record, { failure })
-      await removeFolder(folders.build(record, record.asked.id))
+      await removeBuild(folders.build(record, record.asked.id))
     }
     // Another one may have begun meanwhile.
     if (!isOver()) running.delete(key)
@@ -98,15 +96,16 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
   /** Removes files nobody needs any more. */
   async function tidy(record: ServiceRecord): Promise<void> {
     await removeUpload(record, await objects.read(record))
-    const remove = (folder: string) =>
-      removeBuild === undefined ? removeFolder(folder) : removeBuild(record.namespace, folder)
     const findKept = async () => {
       const now = await objects.read(record)
       // What was asked for meanwhile may have begun.
       const builds = [now?.current?.build, now?.previous?.build, now?.asked.id, record.asked.id]
       return new Set(builds.flatMap((build) => build ?? []))
     }
-    await removeBuilds(folders, record, findKept, remove)
+    await removeBuilds(folders, record, findKept, (folder) =>
+      // An older instance may be writing to it: what it adds is removed with the object.
+      removeBuild(folder).catch(() => {}),
+    )
   }
 
   /** Removes what was uploaded, unless it is all the source there is for the next update. */

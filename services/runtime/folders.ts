@@ -1,6 +1,7 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
+import { removeFolder } from '../../core/process/sandbox/remove-folder.ts'
 
 /** Where the runtime keeps what in files. */
 export interface Folders {
@@ -32,11 +33,6 @@ export function createFolders(root: string): Folders {
     build: (key, build) => join(builds(key), build),
     output: (key, build) => join(builds(key), `${build}.log`),
   }
-}
-
-/** With all that is in it, if it is there. */
-export async function removeFolder(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true, maxRetries: 3 })
 }
 
 /**

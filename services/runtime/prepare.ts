@@ -1,12 +1,13 @@
 import { cp, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Resources } from '../../core/contracts/runtime.ts'
+import { removeFolder } from '../../core/process/sandbox/remove-folder.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { type BuiltProgram, buildSource } from './builds/build.ts'
 import { isReachable } from './builds/files.ts'
 import type { SandboxedBuilds } from './builds/sandboxed-build.ts'
 import type { DiskRoom } from './disk-room.ts'
-import { type Folders, removeFolder } from './folders.ts'
+import type { Folders } from './folders.ts'
 import { type Revision, type ServiceRecord, toObjectKey, type Wish } from './records.ts'
 import type { SecretPlace } from './secrets.ts'
 import { fetchRepository } from './sources/fetch-repository.ts'
@@ -22,7 +23,12 @@ export interface PrepareOptions {
   readonly openSecret: (place: SecretPlace, sealed: string) => string
   /** Builds in the sandbox of a namespace; undefined: programs are not isolated. @default undefined */
   readonly findSandbox?: FindSandboxedBuilds
+  /** Deletes the folder of a build. @default {@link removeFolder} */
+  readonly removeBuild?: RemoveBuild
 }
+
+/** Deletes the folder of a build, or of all builds of an object. */
+export type RemoveBuild = (folder: string) => Promise<void>
 
 export type FindSandboxedBuilds = (namespace: string) => Promise<SandboxedBuilds | undefined>
 
@@ -54,7 +60,7 @@ export function toUploadedSource({ name, version }: Pick<ServiceRecord, 'name' |
  */
 export function createPrepare(options: PrepareOptions): Prepare {
   const { folders, room, allowsLocal, egress, openSecret } = options
-  const { findSandbox = async () => undefined } = options
+  const { findSandbox = async () => undefined, removeBuild = removeFolder } = options
 
   /** Fills the folder of a build. Returns what is known of the source. */
   async function fetch(record: ServiceRecord, folder: string, work: Work) {
@@ -86,7 +92,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
     const folder = folders.build(record, asked.id)
     const sandboxed = await findSandbox(record.namespace)
     // One that a server did not finish.
-    await removeFolder(folder)
+    await removeBuild(folder)
     const { commit, entrypoint } = await fetch(record, folder, work)
     const input = {
       folder,

@@ -4,11 +4,11 @@ import { type WatchedRecords, watchRecords } from '../../core/store/watch-record
 import { createEventFeed } from '../../sdk/event-feed.ts'
 import type { ServiceLog } from '../../sdk/service-log.ts'
 import { type Deployment, toMessage } from './deployment.ts'
-import { createDeployments, type RemoveBuild } from './deployments.ts'
+import { createDeployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
 import { withLive } from './live.ts'
 import type { Objects } from './objects.ts'
-import type { Prepare } from './prepare.ts'
+import type { Prepare, RemoveBuild } from './prepare.ts'
 import {
   OBJECTS_PREFIX,
   parseServiceRecord,
@@ -202,7 +202,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   const deployments = createDeployments({
-    ...{ objects, folders, prepare, builds, apply, log, removeBuild: options.removeBuild },
+    ...{ objects, folders, prepare, builds, apply, log },
+    ...(options.removeBuild && { removeBuild: options.removeBuild }),
     ...{ states: statesOf, withLive: withState, onChange: look },
   })
 

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
-import { readdir, rmdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Workload } from '../../core/contracts/runtime.ts'
+import { removeFolder } from '../../core/process/sandbox/remove-folder.ts'
 import type { Isolation } from '../../core/process/sandbox/sandbox.ts'
 import { selectSandbox } from '../../core/process/sandbox/select-sandbox.ts'
 import { createSandboxedBuilds, type SandboxedBuilds } from './builds/sandboxed-build.ts'
-import type { RemoveBuild } from './deployments.ts'
-import { type Folders, removeFolder } from './folders.ts'
-import type { FindSandboxedBuilds } from './prepare.ts'
+import type { Folders } from './folders.ts'
+import type { FindSandboxedBuilds, RemoveBuild } from './prepare.ts'
 
 export interface Sandboxes {
   readonly findSandbox: FindSandboxedBuilds
@@ -46,13 +46,7 @@ export function createSandboxes(
         await (await findSandbox(namespace))?.prune()
     },
 
-    async removeBuild(namespace, folder) {
-      if ((await isolation)?.sandbox === undefined) return removeFolder(folder)
-      const sandbox = (await findSandbox(namespace))!
-      await sandbox.empty(folder)
-      // As root, the server could be made to delete what a link leads to. What a program adds meanwhile goes with the object.
-      await rmdir(folder).catch(() => {})
-    },
+    removeBuild: async (folder) => removeFolder(folder, (await isolation)?.sandbox),
   }
 }
 

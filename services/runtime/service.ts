@@ -16,7 +16,7 @@ import {
 import { pruneCaches } from './builds/cache.ts'
 import { createDiskRoom } from './disk-room.ts'
 import { createRuntimeEndpoints } from './endpoints.ts'
-import { createFolders, removeFolder } from './folders.ts'
+import { createFolders } from './folders.ts'
 import { createObjects } from './objects.ts'
 import { createOperations } from './operations.ts'
 import { createPrepare } from './prepare.ts'
@@ -213,16 +213,16 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     ...{ store, objects, runtime, server, folders, log, builds, everyMs, nowMs },
     toWorkload: buildWorkload,
     prepare: createPrepare({
-      ...{ folders, room, allowsLocal, egress, findSandbox },
+      ...{ folders, room, allowsLocal, egress, findSandbox, removeBuild },
       openSecret: secrets.open,
     }),
-    ...(isolation !== undefined && { removeBuild }),
+    removeBuild,
     async cleanUp(record) {
       logIns.delete(toObjectKey(record))
       await accounts.remove(record)
       await uploads.forget(record)
       await uploads.remove(record.asked.upload)
-      await removeFolder(folders.builds(record))
+      await removeBuild(folders.builds(record))
     },
   })
   const servers = createServers({ store, server, nowMs })
@@ -266,7 +266,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     async begin() {
       if (isAlone) await adopt()
       await migrateAccounts()
-      await endLeftWork(folders.cache)
+      await endLeftWork(folders.cache, (await isolation)?.sandbox)
       await servers.begin()
       await reconciler.begin()
       const asked = [...reconciler.records.values()].map(({ asked }) => asked.upload)

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import {
   type Cgroup,
@@ -7,16 +7,20 @@ import {
   tryCreateCgroup,
 } from '../../core/process/cgroup.ts'
 import { endMarked } from '../../core/process/end-marked.ts'
+import { removeFolder } from '../../core/process/sandbox/remove-folder.ts'
+import type { Sandbox } from '../../core/process/sandbox/sandbox.ts'
 
 /**
  * Does work in a home folder of its own (`HOME` of the programs it runs). Nothing of it is left then: neither files nor programs
  * that left their parents: they share a control group, where there can be one, and have that home in their environment.
  *
  * @param cacheFolder of this server, for all builds.
+ * @param sandbox that the programs run in. @default none
  */
 export async function withWorkHome<T>(
   cacheFolder: string,
   run: (home: string, group: Cgroup | undefined) => Promise<T>,
+  sandbox?: Sandbox,
 ): Promise<T> {
   const homes = toHomes(cacheFolder)
   await mkdir(homes, { recursive: true, mode: 0o700 })
@@ -24,26 +28,29 @@ export async function withWorkHome<T>(
   try {
     return await run(home, tryCreateCgroup(findOwnCgroup(), basename(home)))
   } finally {
-    await endHomes([home])
+    await endHomes([home], sandbox)
   }
 }
 
 /** Ends and removes what a server that was killed left of its work. @throws {Error} when some of it does not end. */
-export async function endLeftWork(cacheFolder: string): Promise<void> {
+export async function endLeftWork(cacheFolder: string, sandbox?: Sandbox): Promise<void> {
   const homes = toHomes(cacheFolder)
   const names = await readdir(homes).catch(() => [])
-  await endHomes(names.map((name) => join(homes, name)))
+  await endHomes(
+    names.map((name) => join(homes, name)),
+    sandbox,
+  )
 }
 
 function toHomes(cacheFolder: string): string {
   return join(cacheFolder, 'homes')
 }
 
-async function endHomes(homes: readonly string[]): Promise<void> {
+async function endHomes(homes: readonly string[], sandbox: Sandbox | undefined): Promise<void> {
   await removeCgroups(
     findOwnCgroup(),
     homes.map((home) => basename(home)),
   )
   await endMarked(homes.map((home) => `HOME=${home}`))
-  for (const home of homes) await rm(home, { recursive: true, force: true, maxRetries: 3 })
+  for (const home of homes) await removeFolder(home, sandbox)
 }

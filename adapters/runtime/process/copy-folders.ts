@@ -1,9 +1,11 @@
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeCgroups } from '../../../core/process/cgroup.ts'
 import { endMarked } from '../../../core/process/end-marked.ts'
 import { readProcess, signal } from '../../../core/process/processes.ts'
+import { removeFolder } from '../../../core/process/sandbox/remove-folder.ts'
+import type { Sandbox } from '../../../core/process/sandbox/sandbox.ts'
 import { toMark } from './environment.ts'
 
 /** What a copy has of its own on the disk, as long as it runs. */
@@ -15,7 +17,7 @@ export interface CopyFolder {
   readonly giveTo: (userId: number) => void
   /** Notes which process it is, for a server that comes after this one was killed. */
   readonly note: (pid: number) => void
-  readonly remove: () => Promise<void>
+  readonly remove: (sandbox: Sandbox | undefined) => Promise<void>
 }
 
 const NOTE = 'process'
@@ -38,7 +40,7 @@ export function makeCopyFolder(parent: string, instance: string): CopyFolder {
       const start = readProcess(pid)?.start ?? ''
       writeFileSync(join(folder, NOTE), JSON.stringify({ pid, start, boot: readBoot() }))
     },
-    remove: () => removeFolder(folder),
+    remove: (sandbox) => tryRemove(folder, sandbox),
   }
 }
 
@@ -47,16 +49,21 @@ export function makeCopyFolder(parent: string, instance: string): CopyFolder {
  * one that was noted, with its group.
  *
  * @param cgroup folder of the server's own control group. @default there is none
+ * @param sandbox that the copies ran in. @default none
  * @returns how many processes were ended, those of a group as one.
  * @throws {Error} when some do not end: they must not run twice.
  */
-export async function endLeftCopies(parent: string, cgroup?: string): Promise<number> {
+export async function endLeftCopies(
+  parent: string,
+  cgroup?: string,
+  sandbox?: Sandbox,
+): Promise<number> {
   mkdirSync(parent, { recursive: true, mode: 0o700 })
   const instances = await readdir(parent)
   const noted = instances.flatMap((instance) => killNoted(join(parent, instance)) ?? [])
   const grouped = await removeCgroups(cgroup, instances)
   const marked = await endMarked(instances.map(toMark))
-  await Promise.all(instances.map((instance) => removeFolder(join(parent, instance))))
+  await Promise.all(instances.map((instance) => tryRemove(join(parent, instance), sandbox)))
   return new Set([...noted, ...grouped, ...marked]).size
 }
 
@@ -87,6 +94,6 @@ function readBoot(): string {
 }
 
 /** A program that just ended may have left files that are not to be removed, or too many: that is no failure of anything. */
-async function removeFolder(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
+async function tryRemove(folder: string, sandbox: Sandbox | undefined): Promise<void> {
+  await removeFolder(folder, sandbox).catch(() => {})
 }

@@ -52,7 +52,7 @@ export async function runCopy(workload: Workload, life: CopyLife, world: World):
     } finally {
       await group?.remove()
       await endMarked([toMark(instance)])
-      await folder.remove()
+      await folder.remove((await world.isolation).sandbox)
     }
   } catch (error) {
     return `could not be run: ${(error as Error).message}`

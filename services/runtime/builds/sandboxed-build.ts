@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdirSync } from 'node:fs'
+import { chownSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Cgroup } from '../../../core/process/cgroup.ts'
 import type { Sandbox } from '../../../core/process/sandbox/sandbox.ts'
@@ -21,8 +21,6 @@ export interface SandboxedBuilds {
   readonly build: (input: Omit<BuildInput, 'cacheFolder'>, work: Work) => Promise<BuiltProgram>
   /** Copies a tree that a program may be changing meanwhile. */
   readonly copy: (from: string, to: string, work: Work) => Promise<void>
-  /** Deletes the content of a folder that a program may be changing meanwhile. */
-  readonly empty: (folder: string) => Promise<void>
   /** Deletes cached packages that no build uses. */
   readonly prune: () => Promise<void>
 }
@@ -59,7 +57,7 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
 
   /** Runs a program to its end. Returns how it ended and what it wrote to standard output. */
   function run({ words, folder, exposed }: Task, { onOutput, signal }: Work) {
-    return withWorkHome(workFolder, async (home: string, group: Cgroup | undefined) => {
+    const work = async (home: string, group: Cgroup | undefined) => {
       chownSync(home, userId, userId)
       const { words: command, ...start } = sandbox.wrap(words, {
         ...{ userId, folder, env: toWorkEnvironment(home) },
@@ -73,7 +71,8 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
         },
       })
       return { ...end, result }
-    })
+    }
+    return withWorkHome(workFolder, work, sandbox)
   }
 
   async function runOrFail(task: Task, work: Work): Promise<void> {
@@ -107,12 +106,6 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
       ]
       const words = ['/bin/cp', '-RPp', `${from}/.`, '.']
       await runOrFail({ words, folder: to, exposed }, work)
-    },
-
-    async empty(folder) {
-      if (!existsSync(folder)) return
-      const words = ['/bin/sh', '-c', 'rm -rf -- ./* ./.[!.]* ./..?*']
-      await runOrFail({ words, folder, exposed: [{ path: folder, isWritable: true }] }, IN_SILENCE)
     },
 
     prune: () =>

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import t from 'tap'
-import { createFolders, removeBuilds, removeFolder } from '../../../services/runtime/folders.ts'
+import { removeFolder } from '../../../core/process/sandbox/remove-folder.ts'
+import { createFolders, removeBuilds } from '../../../services/runtime/folders.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'a/b' }
 

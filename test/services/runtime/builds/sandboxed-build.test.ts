@@ -61,8 +61,5 @@ t.test('links of a program are neither followed nor lost', { skip }, async (t) =
   await builds.copy(source, copied, work)
   t.strictSame(readdirSync(copied).sort(), ['.hidden', 'file', 'folder'])
   t.ok(lstatSync(join(copied, 'file')).isSymbolicLink())
-  await builds.empty(copied)
-  t.strictSame(readdirSync(copied), [])
   t.equal(readFileSync(secret, 'utf8'), 'secret')
-  await builds.empty(join(data, 'none'))
 })
