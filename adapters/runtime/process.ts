@@ -24,6 +24,8 @@ export interface ProcessRuntimeOptions {
   readonly log: RuntimeLog
   /** Whether programs are isolated. @default they run as the user of the server */
   readonly isolation?: Promise<Isolation>
+  /** Folder of the server's own control group. @default {@link findOwnCgroup} */
+  readonly cgroupFolder?: string
   /** In place of {@link ProcessLimits}' defaults. */
   readonly limits?: Partial<ProcessLimits>
 }
@@ -61,7 +63,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   /** What was asked of a workload last: one thing after the other. */
   const asked = new Map<string, Promise<void>>()
   let isClosed = false
-  const cgroup = findOwnCgroup()
+  const cgroup = options.cgroupFolder ?? findOwnCgroup()
 
   const world: World = {
     copiesFolder,

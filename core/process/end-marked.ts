@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { findByVariable, signal } from './processes.ts'
+import { findMarked, signal } from './processes.ts'
 
 /** How long what was killed takes to be gone, at most. */
 const KILLED_MS = 5000
@@ -8,17 +8,21 @@ const POLL_MS = 20
 const LOOKS_IN_VAIN = 2
 
 /**
- * Kills what was started with one of these variables, each written `NAME=value`, and all it began, wherever that went.
+ * Kills the processes that were started with one of these variables, each written `NAME=value`, and those with one of these sources
+ * of mounts ({@link findMarked}), until there are none.
  *
  * @returns the processes that were there.
  * @throws {Error} when some do not end.
  */
-export async function endMarked(variables: readonly string[]): Promise<ReadonlySet<number>> {
+export async function endMarked(
+  variables: readonly string[],
+  mountSources: readonly string[] = [],
+): Promise<ReadonlySet<number>> {
   const ended = new Set<number>()
   if (variables.length === 0) return ended
   const untilMs = performance.now() + KILLED_MS
   for (let inVain = 0; inVain < LOOKS_IN_VAIN; ) {
-    const pids = await findByVariable(variables)
+    const pids = await findMarked(variables, mountSources)
     inVain = pids.length === 0 ? inVain + 1 : 0
     if (pids.length > 0 && performance.now() > untilMs)
       throw new Error(`processes ${pids.join(', ')} were killed and do not end`)

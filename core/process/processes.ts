@@ -48,18 +48,35 @@ export async function readProcesses(): Promise<readonly ProcessInfo[]> {
   return found
 }
 
-/** Those that were started with one of these variables, each written `NAME=value`, or by one that was. */
-export async function findByVariable(variables: readonly string[]): Promise<readonly number[]> {
+/**
+ * Finds processes by variables they were started with, each written `NAME=value`, and by sources of file systems in memory that
+ * are mounted for them. A process can clear its variables; without privileges it cannot remove mounts.
+ */
+export async function findMarked(
+  variables: readonly string[],
+  mountSources: readonly string[] = [],
+): Promise<readonly number[]> {
+  const mounts = mountSources.map((source) => ` - tmpfs ${source} `)
   const marks = variables.map((variable) => Buffer.from(`\0${variable}\0`))
   const found: number[] = []
-  if (marks.length === 0) return found
+  if (marks.length === 0 && mounts.length === 0) return found
   await forEachPid((pid) => {
-    const own = readOf(pid, 'environ')
-    if (own === undefined || pid === process.pid) return
-    const environment = Buffer.concat([NUL, own])
-    if (marks.some((mark) => environment.includes(mark))) found.push(pid)
+    if (pid !== process.pid && (hasVariable(pid, marks) || hasMount(pid, mounts))) found.push(pid)
   })
   return found
+}
+
+function hasVariable(pid: number, marks: readonly Buffer[]): boolean {
+  const own = readOf(pid, 'environ')
+  if (own === undefined) return false
+  const environment = Buffer.concat([NUL, own])
+  return marks.some((mark) => environment.includes(mark))
+}
+
+function hasMount(pid: number, mounts: readonly string[]): boolean {
+  if (mounts.length === 0) return false
+  const table = readOf(pid, 'mountinfo')
+  return table !== undefined && mounts.some((mount) => table.includes(mount))
 }
 
 /** Signals a process, or with a negative number its group; whether there was one. */

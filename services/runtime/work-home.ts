@@ -42,6 +42,11 @@ export async function endLeftWork(cacheFolder: string, sandbox?: Sandbox): Promi
   )
 }
 
+/** Source of the mounts of isolated programs with this home. */
+export function toMountSource(home: string): string {
+  return `mx-${basename(home)}`
+}
+
 function toHomes(cacheFolder: string): string {
   return join(cacheFolder, 'homes')
 }
@@ -51,6 +56,9 @@ async function endHomes(homes: readonly string[], sandbox: Sandbox | undefined):
     findOwnCgroup(),
     homes.map((home) => basename(home)),
   )
-  await endMarked(homes.map((home) => `HOME=${home}`))
+  await endMarked(
+    homes.map((home) => `HOME=${home}`),
+    homes.map(toMountSource),
+  )
   for (const home of homes) await removeFolder(home, sandbox)
 }

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { findByVariable } from '../../core/process/processes.ts'
+import { findMarked } from '../../core/process/processes.ts'
 import { type Deployer, openDeployer, toPlain } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import {
@@ -94,7 +94,7 @@ async function attack(
   await operator.create(name, toPlain('victim'))
   const running = await operator.settled(name)
   if (running.status !== 4) throw new Error(JSON.stringify(running))
-  const [victim] = (await findByVariable([`MX_SERVICE_NAME=${name}`])) as [number]
+  const [victim] = (await findMarked([`MX_SERVICE_NAME=${name}`])) as [number]
   const own = join(server.home, '.mx')
   const secrets = ['config_secret_key', 'admin_password', 'service_credentials']
   const store = join(own, 'server/store')

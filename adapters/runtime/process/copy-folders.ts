@@ -6,7 +6,7 @@ import { endMarked } from '../../../core/process/end-marked.ts'
 import { readProcess, signal } from '../../../core/process/processes.ts'
 import { removeFolder } from '../../../core/process/sandbox/remove-folder.ts'
 import type { Sandbox } from '../../../core/process/sandbox/sandbox.ts'
-import { toMark } from './environment.ts'
+import { toMark, toMountSource } from './environment.ts'
 
 /** What a copy has of its own on the disk, as long as it runs. */
 export interface CopyFolder {
@@ -62,7 +62,7 @@ export async function endLeftCopies(
   const instances = await readdir(parent)
   const noted = instances.flatMap((instance) => killNoted(join(parent, instance)) ?? [])
   const grouped = await removeCgroups(cgroup, instances)
-  const marked = await endMarked(instances.map(toMark))
+  const marked = await endMarked(instances.map(toMark), instances.map(toMountSource))
   await Promise.all(instances.map((instance) => tryRemove(join(parent, instance), sandbox)))
   return new Set([...noted, ...grouped, ...marked]).size
 }

@@ -15,6 +15,11 @@ export function toMark(instance: string): string {
   return `MX_INSTANCE=${instance}`
 }
 
+/** Source of the mounts of an isolated copy ({@link SandboxedRun.mountSource}): its processes are known by it as well. */
+export function toMountSource(instance: string): string {
+  return `mx-${instance}`
+}
+
 /**
  * The whole environment of a copy. Nothing of the server's but what is listed here gets in.
  *

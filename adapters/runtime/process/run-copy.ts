@@ -8,7 +8,7 @@ import type { InstanceCgroup } from './cgroups.ts'
 import { makeCopyFolder } from './copy-folders.ts'
 import type { Door } from './doors.ts'
 import { endGroup } from './end-processes.ts'
-import { toMark } from './environment.ts'
+import { toMark, toMountSource } from './environment.ts'
 import { findPort, whenAnswers, whenUnused } from './ports.ts'
 import { spawnCopy } from './spawn-copy.ts'
 import type { World } from './world.ts'
@@ -51,7 +51,7 @@ export async function runCopy(workload: Workload, life: CopyLife, world: World):
       return await attend({ child, workload, instance, port, group }, life, world)
     } finally {
       await group?.remove()
-      await endMarked([toMark(instance)])
+      await endMarked([toMark(instance)], [toMountSource(instance)])
       await folder.remove((await world.isolation).sandbox)
     }
   } catch (error) {
@@ -120,7 +120,8 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
     if (door !== undefined) await inTime(door.leave(), limits.drainMs)
     // Programs that know nothing of being drained end at SIGTERM, whatever they are about.
     if (port !== undefined) await whenUnused(port, Math.min(CALLS_MS, limits.drainMs))
-    // What is no descendant any more once its parent ended is found in the group alone.
+    // What is no descendant any more once its parent ended is found in the group alone: look before anything is signalled.
+    if (group === undefined) await watch.list()
     const followed = group === undefined && followTree(watch, exit)
     if (!(await endGroup(child.pid, exit, limits.drainMs)))
       log.warn(about, `it did not end within ${limits.drainMs} ms of SIGTERM, and was killed`)

@@ -11,7 +11,7 @@ import { selectSandbox } from '../../../core/process/sandbox/select-sandbox.ts'
 import type { InstanceCgroup } from './cgroups.ts'
 import { toDataBytes } from './confine.ts'
 import type { CopyFolder } from './copy-folders.ts'
-import { type CopyVariables, toEnvironment } from './environment.ts'
+import { type CopyVariables, toEnvironment, toMountSource } from './environment.ts'
 import type { World } from './world.ts'
 
 /** What is to be started, and where. */
@@ -63,7 +63,7 @@ export async function spawnCopy(
   const start =
     sandbox === undefined
       ? { words: confine(words, dataBytes), env, cwd: folder }
-      : await enterSandbox(sandbox, { workload, words, env, dataBytes, own: parts.folder })
+      : await enterSandbox(sandbox, { workload, words, env, dataBytes, parts })
   const [first, ...rest] = [...(group === undefined ? [] : toEnter(group)), ...start.words]
   const nothing = openSync(devNull, 'r+')
   const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
@@ -81,21 +81,22 @@ interface SandboxedInstance {
   readonly words: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly dataBytes: number | undefined
-  readonly own: CopyFolder
+  readonly parts: InstanceParts
 }
 
 /** Gives an instance its files, and tells how it is started. Its build was made before programs were isolated, at times. */
 async function enterSandbox(
   sandbox: Sandbox,
-  { workload, words, env, dataBytes, own }: SandboxedInstance,
+  { workload, words, env, dataBytes, parts }: SandboxedInstance,
 ): Promise<Start> {
+  const { instance, folder: own } = parts
   const { namespace, program } = workload
   const { folder, root = folder, shared = [] } = program as Program & { kind: 'process' }
   const userId = sandbox.toUserId(namespace)
   own.giveTo(userId)
   await sandbox.give(root, userId)
   return sandbox.wrap(words, {
-    ...{ userId, folder, env },
+    ...{ userId, folder, env, mountSource: toMountSource(instance) },
     ...(dataBytes !== undefined && { dataBytes }),
     exposed: [
       { path: own.path, isWritable: true },

@@ -34,6 +34,8 @@ export interface SandboxedRun {
   /** Whole environment. Variables whose names are no identifiers of a shell are left out. */
   readonly env: Readonly<Record<string, string>>
   readonly exposed: readonly Exposed[]
+  /** Source of the mounts that only this program and its descendants see. @default mx */
+  readonly mountSource?: string
   /** Limit of the data segment of each process. @default none */
   readonly dataBytes?: number
 }
@@ -125,8 +127,10 @@ function createSandbox(
   return {
     toUserId,
     hasPrivateProc,
-    wrap(words, { userId, folder, env, exposed, dataBytes }) {
-      const view = toViewScript({ exposed: [...exposed, ...always], hidden, stage })
+    wrap(words, { userId, folder, env, exposed, dataBytes, mountSource }) {
+      const view = toViewScript({
+        ...{ exposed: [...exposed, ...always], hidden, stage, source: mountSource },
+      })
       const script = ['set -e', ...view, ...(hasPrivateProc ? [PRIVATE_PROC] : []), 'exec "$@"']
       const names = Object.keys(env).filter((name) => IDENTIFIER.test(name))
       const variables = names.map((name) => [PREFIX + name, env[name]!])

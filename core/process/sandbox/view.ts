@@ -14,6 +14,8 @@ export interface ViewOptions {
   readonly hidden: string
   /** Empty folder where the view is assembled. */
   readonly stage: string
+  /** Source of its mounts, as `/proc/<pid>/mountinfo` lists it: identifies the processes with this view. @default mx */
+  readonly source?: string | undefined
 }
 
 const OTHERS_MAY_SEARCH = 0o001
@@ -24,7 +26,8 @@ const PLAIN = /^[\w@%+=:,./-]+$/
  * Lines of a shell script that changes what a private mount namespace shows. Each closed folder above an exposed one, and the
  * hidden folder, is covered with an empty file system in which the exposed folders appear at the same paths.
  */
-export function toViewScript({ exposed, hidden, stage }: ViewOptions): readonly string[] {
+export function toViewScript(options: ViewOptions): readonly string[] {
+  const { exposed, hidden, stage, source = 'mx' } = options
   const covers = new Map<string, Exposed[]>()
   for (const one of exposed) {
     const cover = findCover(one.path, hidden)
@@ -35,13 +38,17 @@ export function toViewScript({ exposed, hidden, stage }: ViewOptions): readonly 
   }
   // The stage is gone once it is covered itself.
   const ordered = [...covers].sort(([a], [b]) => Number(isIn(stage, a)) - Number(isIn(stage, b)))
-  return ordered.flatMap(([cover, list]) => toCoverScript(cover, list, stage))
+  return ordered.flatMap(([cover, list]) => toCoverScript(cover, list, { stage, source }))
 }
 
-function toCoverScript(cover: string, exposed: readonly Exposed[], stage: string): string[] {
+function toCoverScript(
+  cover: string,
+  exposed: readonly Exposed[],
+  { stage, source }: { readonly stage: string; readonly source: string },
+): string[] {
   const to = (path: string): string => quote(join(stage, relative(cover, path)))
   return [
-    `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev mx ${quote(stage)}`,
+    `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev ${quote(source)} ${quote(stage)}`,
     // Whatever the umask of the server is.
     `(umask 022 && mkdir -p ${exposed.map(({ path }) => to(path)).join(' ')})`,
     ...exposed.map(

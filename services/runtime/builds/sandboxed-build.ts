@@ -7,7 +7,7 @@ import { badRequest, ServiceError } from '../../../sdk/errors.ts'
 import { withDeadline } from '../deadline.ts'
 import { runCommand, type Work } from '../run-command.ts'
 import { toWorkEnvironment } from '../work-environment.ts'
-import { withWorkHome } from '../work-home.ts'
+import { toMountSource, withWorkHome } from '../work-home.ts'
 import { type BuildInput, type BuiltProgram, TIMEOUT_MS } from './build.ts'
 import { parseBuildResult } from './build-result.ts'
 import { BOUNDS, limit } from './builder.ts'
@@ -60,7 +60,7 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
     const work = async (home: string, group: Cgroup | undefined) => {
       chownSync(home, userId, userId)
       const { words: command, ...start } = sandbox.wrap(words, {
-        ...{ userId, folder, env: toWorkEnvironment(home) },
+        ...{ userId, folder, env: toWorkEnvironment(home), mountSource: toMountSource(home) },
         exposed: [{ path: home, isWritable: true }, ...exposed],
       })
       let result = ''

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
 import {
-  findByVariable,
+  findMarked,
   parseStat,
   readProcess,
   readProcesses,
@@ -24,9 +24,9 @@ t.test('processes are found, also by what is in their environment', async (t) =>
   t.teardown(() => child.kill('SIGKILL'))
   t.match(readProcess(child.pid!)!, { pid: child.pid!, parent: process.pid })
   t.ok((await readProcesses()).some(({ pid }) => pid === child.pid))
-  t.strictSame(await findByVariable(['MX_TEST_MARK=c0ffee']), [child.pid])
-  t.strictSame(await findByVariable(['MX_TEST_MARK=c0ff', 'EST_MARK=c0ffee']), [])
-  t.strictSame(await findByVariable([]), [])
+  t.strictSame(await findMarked(['MX_TEST_MARK=c0ffee']), [child.pid])
+  t.strictSame(await findMarked(['MX_TEST_MARK=c0ff', 'EST_MARK=c0ffee']), [])
+  t.strictSame(await findMarked([]), [])
   t.equal(signal(child.pid!, 0), true)
   child.kill('SIGKILL')
   await once(child, 'exit')

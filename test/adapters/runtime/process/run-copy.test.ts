@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Runtime, Workload } from '../../../../core/contracts/runtime.ts'
-import { readProcess } from '../../../../core/process/processes.ts'
+import { readProcess, signal } from '../../../../core/process/processes.ts'
+import { openSandbox } from '../../../../core/process/sandbox/sandbox.ts'
 import { whenState } from '../../../contracts/runtime.ts'
 import {
   ANSWERS,
@@ -133,6 +134,42 @@ t.test('what a copy began ends with it: children, and those that left its group'
   await runtime.remove(workload)
   for (const pid of numbers) t.equal(readProcess(pid), undefined)
 })
+
+t.test(
+  'kills an isolated orphan without variables where there is no control group',
+  { skip: process.getuid?.() !== 0 && 'requires root' },
+  async (t) => {
+    const folder = makeTempFolder(t, 'runtime')
+    const userIds = { first: 200_000, last: 200_009 }
+    const sandboxFolder = join(folder, 'isolation')
+    const isolation = openSandbox({
+      ...{ folder: sandboxFolder, hidden: folder, userIds, installed: [] },
+    })
+    t.ok((await isolation).sandbox)
+    const cgroupFolder = join(folder, 'no-cgroup')
+    const { runtime } = openProcessRuntime(t, { folder, isolation, cgroupFolder })
+    // Its parent ends at once, between two looks at the descendants.
+    const source = `require('node:child_process').execFile('/bin/sh',
+      ['-c', 'setsid env -i /bin/sleep 1000 >/dev/null 2>&1 & echo $!'],
+      (_, pid) => console.log(pid.trim()))`
+    const [first, other] = [{ name: 'shop' }, { name: 'other' }].map((changes) =>
+      makeWorkload(t, `${ANSWERS}\n${source}`, changes),
+    ) as [Workload, Workload]
+    const pids: number[] = []
+    for (const workload of [first, other]) {
+      await startRunning(runtime, workload)
+      pids.push(...(await readNumbers(runtime, workload, 1)))
+    }
+    const [orphan, neighbor] = pids as [number, number]
+    t.teardown(() => pids.every((pid) => signal(pid, 'SIGKILL')))
+    t.ok(readProcess(orphan))
+    await runtime.remove(first)
+    t.equal(readProcess(orphan), undefined)
+    t.ok(readProcess(neighbor), 'the instance of another service continues')
+    await runtime.remove(other)
+    t.equal(readProcess(neighbor), undefined)
+  },
+)
 
 t.test('a program behind a shell is asked once to end, and may take its time', async (t) => {
   const { runtime } = openProcessRuntime(t)
