@@ -198,7 +198,7 @@ t.test('a wrong value is named with its source, what it must be and what it is',
     ],
     [
       ['--trusted_proxies_header=x-real-ip'],
-      /^--trusted_proxies_header must be x-forwarded-for or forwarded, got "x-real-ip"$/,
+      /^--trusted_proxies_header must be one of x-forwarded-for, forwarded, got "x-real-ip"$/,
     ],
     [
       ['--drain_delay=none'],
