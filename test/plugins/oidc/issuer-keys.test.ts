@@ -80,37 +80,40 @@ t.test('why nobody answers is told, with where', async (t) => {
   })
 })
 
-t.test('an issuer does not choose a jwks_uri on this machine or at metadata addresses', async (t) => {
-  const hosts: Readonly<Record<string, readonly string[]>> = {
-    'keys.test': ['192.0.2.7', '10.0.0.7'],
-    'mixed.test': ['192.0.2.7', '127.0.0.1'],
-  }
-  const check = async (uri: string, issuer = 'https://id.test') =>
-    (await checkJwksUri(uri, issuer, async (host) => hosts[host] ?? ['127.0.0.1'])).href
-  t.equal(await check('https://keys.test/a'), 'https://keys.test/a')
-  t.equal(await check('https://id.test:8443/a'), 'https://id.test:8443/a', 'its own host')
-  for (const [host, kind] of [
-    ['127.0.0.1:6379', 'loopback'],
-    ['[::1]', 'loopback'],
-    ['localhost', 'loopback'],
-    ['mixed.test', 'loopback'],
-    ['2130706433', 'loopback'],
-    ['169.254.169.254', 'link-local'],
-    ['[::ffff:169.254.169.254]', 'link-local'],
-    ['100.100.100.200', 'cloud metadata'],
-    ['0.0.0.0', 'unspecified'],
-  ] as const) {
-    const message = new RegExp(`is a ${kind} address. Set jwksUri`)
-    await t.rejects(check(`https://${host}/a`), { message }, host)
-  }
-  t.equal(await check('https://localhost/a', 'http://127.0.0.1:1'), 'https://localhost/a')
+t.test(
+  'an issuer does not choose a jwks_uri on this machine or at metadata addresses',
+  async (t) => {
+    const hosts: Readonly<Record<string, readonly string[]>> = {
+      'keys.test': ['192.0.2.7', '10.0.0.7'],
+      'mixed.test': ['192.0.2.7', '127.0.0.1'],
+    }
+    const check = async (uri: string, issuer = 'https://id.test') =>
+      (await checkJwksUri(uri, issuer, async (host) => hosts[host] ?? ['127.0.0.1'])).href
+    t.equal(await check('https://keys.test/a'), 'https://keys.test/a')
+    t.equal(await check('https://id.test:8443/a'), 'https://id.test:8443/a', 'its own host')
+    for (const [host, kind] of [
+      ['127.0.0.1:6379', 'loopback'],
+      ['[::1]', 'loopback'],
+      ['localhost', 'loopback'],
+      ['mixed.test', 'loopback'],
+      ['2130706433', 'loopback'],
+      ['169.254.169.254', 'link-local'],
+      ['[::ffff:169.254.169.254]', 'link-local'],
+      ['100.100.100.200', 'cloud metadata'],
+      ['0.0.0.0', 'unspecified'],
+    ] as const) {
+      const message = new RegExp(`is a ${kind} address. Set jwksUri`)
+      await t.rejects(check(`https://${host}/a`), { message }, host)
+    }
+    t.equal(await check('https://localhost/a', 'http://127.0.0.1:1'), 'https://localhost/a')
 
-  const issuer = await openOidcIssuer(t)
-  issuer.discovery = { ...issuer.discovery, jwks_uri: 'https://169.254.169.254/keys' }
-  const keys = createIssuerKeys({
-    ...{ issuer: issuer.issuer, jwksUri: '', log: createTestEnv().log },
-    ...{ nowMs: Date.now, onGone: () => {} },
-  })
-  const find = async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never)
-  await t.rejects(find(), { cause: { message: /^jwks_uri "https:\/\/169.* is denied/ } })
-})
+    const issuer = await openOidcIssuer(t)
+    issuer.discovery = { ...issuer.discovery, jwks_uri: 'https://169.254.169.254/keys' }
+    const keys = createIssuerKeys({
+      ...{ issuer: issuer.issuer, jwksUri: '', log: createTestEnv().log },
+      ...{ nowMs: Date.now, onGone: () => {} },
+    })
+    const find = async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never)
+    await t.rejects(find(), { cause: { message: /^jwks_uri "https:\/\/169.* is denied/ } })
+  },
+)

@@ -52,7 +52,8 @@ t.test('a name belongs to the account whose nodes are registered, while they are
   t.equal(await register('first', 'shop', 9001), 200)
   t.equal(await register('shop', 'shop', 9005), 200, 'the workload owns its name')
   t.match(await register('second', 'shop', 9006), /^409 /)
-  t.equal(await leave('shop', 'shop', 9001), 200)})
+  t.equal(await leave('shop', 'shop', 9001), 200)
+})
 
 t.test('one of several accounts that take a free name at once gets it', async (t) => {
   const memory = openRegistry(t)
@@ -67,7 +68,14 @@ t.test('one of several accounts that take a free name at once gets it', async (t
   }
   const changeAsOwner = createOwnedChanges()
   const take = (id: string, signal = new AbortController().signal) => {
-    const account = { id, issuer: 'mx', type: 'service', metadata: {}, scopes: ['service'] }
+    const account = {
+      id,
+      name: id,
+      issuer: 'mx',
+      type: 'service',
+      metadata: {},
+      scopes: ['service'],
+    }
     const service = withOwner(makeService('greeter', ['127.0.0.1:9001']), account)
     const scope = { registry, namespace: 'mx' }
     return changeAsOwner(service, scope, { account, signal }, 'registry', async () => {
