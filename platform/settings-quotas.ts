@@ -100,7 +100,7 @@ function toAuto(what: keyof typeof AUTO, capacity: number): number {
 function toBytesRow(name: string, what: string, effect: string): QuotaRow {
   return {
     ...ROW,
-    ...{ name, default: 'auto', form: 'size,namespace=size,...' },
+    ...{ name, default: 'auto', form: 'size,ns=size,...' },
     description: `Bytes of ${what} of a namespace, but mx, auto or none; ${effect}`,
     parse: (texts) => parseQuota(texts, 'auto', parseLimit, parseLimitOrAuto),
   }
@@ -109,7 +109,7 @@ function toBytesRow(name: string, what: string, effect: string): QuotaRow {
 function toCountRow(name: string, limit: string, what: string): QuotaRow {
   return {
     ...ROW,
-    ...{ name, default: limit, form: 'number,namespace=number,...' },
+    ...{ name, default: limit, form: 'number,ns=number,...' },
     description: `${what} of a namespace, but mx, or none; 429 for more`,
     parse: (texts) =>
       parseQuota(texts, limit, (text) =>

@@ -795,9 +795,9 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
   trustedProxiesHeader: {
     name: 'trusted_proxies_header',
     kind: 'text',
-    form: 'x-forwarded-for or forwarded',
+    form: 'name',
     description:
-      'Header in which the trusted proxies write the address of their client; the other one is ignored',
+      'Header in which the trusted proxies write the address of their client, x-forwarded-for or forwarded; the other is ignored',
     default: 'x-forwarded-for',
     live: true,
     parse: one(parseOneOf(FORWARDING_HEADERS)),
