@@ -42,7 +42,7 @@ t.test('admin has the password and the scope admin, whatever it was', async (t) 
     return accounts.logIn('mx', 'admin', PASSWORD, ID)
   }
   t.match(await reset(), { id: 'admin', scopes: ['admin'] }, 'it was missing')
-  await accounts.changeSecret('mx', 'admin', { old: undefined, new: 'another' }, ID)
+  await accounts.changeSecret('mx', 'admin', { old: undefined, new: 'another one' }, ID)
   await accounts.setScopes('mx', 'admin', ['reader'], ID)
   t.match(await reset(), { id: 'admin', scopes: ['reader', 'admin'] })
   await accounts.delete('mx', 'admin', ID)
