@@ -42,7 +42,7 @@ const LIMITS: ProcessLimits = {
 }
 const NOT_ISOLATED: Isolation = {
   sandbox: undefined,
-  reason: 'it was not asked for',
+  reason: 'isolation is not configured',
   isPrivileged: false,
 }
 const LOOK_MS = 1000

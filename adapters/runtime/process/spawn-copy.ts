@@ -84,7 +84,7 @@ interface SandboxedInstance {
   readonly parts: InstanceParts
 }
 
-/** Gives an instance its files, and tells how it is started. Its build was made before programs were isolated, at times. */
+/** Gives the instance's user its files, and returns how to start it. The build may be older than the isolation of programs. */
 async function enterSandbox(
   sandbox: Sandbox,
   { workload, words, env, dataBytes, parts }: SandboxedInstance,

@@ -7,8 +7,8 @@ interface Authentication {
 }
 
 /**
- * A class of clients that send the password in clear over TLS only (libpq: `require_auth`): without TLS whoever listens at the port
- * could ask for it.
+ * A class of clients that send the password in clear over TLS only (libpq: `require_auth`): without TLS any program
+ * that listens at the port could request it.
  *
  * @param client that of `pg`.
  */

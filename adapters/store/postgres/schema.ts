@@ -89,7 +89,7 @@ const STEPS: readonly ((schema: string) => string)[] = [
       bytes bigint NOT NULL,
       PRIMARY KEY (database, kind)
     );
-    -- In triggers, so that it is right whoever writes. Writers are alone (see write_records): none waits for another here.
+    -- Triggers count writes of every client. Writers are serialized by write_records: none waits for another here.
     CREATE FUNCTION ${schema}.count_usage() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF TG_OP <> 'DELETE' THEN
