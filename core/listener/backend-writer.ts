@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
-import type { WebSocket } from 'ws'
 import { countBuffered, type RequestBuffer } from '../request-buffers.ts'
+import { generateMask, maskInPlace } from '../upstream/masking.ts'
 import { copyToMemory, returnMemory } from '../upstream/send-memory.ts'
+import { WebSocket } from '../ws.ts'
 import type { ClientThrottle } from './client-throttle.ts'
 import { NO_STATUS } from './close-codes.ts'
 import { type TickReader, TickShare } from './tick-share.ts'
@@ -15,6 +16,11 @@ const COUNTED_MIN_BYTES = 64 * 1024
 /** What a frame costs in memory while it waits, beside its payload. */
 const FRAME_COST_BYTES = 512
 
+/** Payloads from this length on are masked here: `ws` masks byte by byte, at a millisecond a megabyte and more. */
+const LONG_MIN_BYTES = 16 * 1024
+const FINAL_TEXT = 0x81
+const FINAL_BINARY = 0x82
+
 const TEXT = { binary: false } as const
 const BINARY = { binary: true } as const
 
@@ -26,8 +32,8 @@ interface QueuedFrame {
 }
 
 /**
- * Writes the client's frames to the backend's WebSocket, at the pace of the backend. Frames beyond 1 MiB are queued as they came:
- * `ws` would mask each into a copy at once, at a millisecond a megabyte, in ticks that may bring a hundred of them.
+ * Writes the client's frames to the backend's WebSocket, at the pace of the backend. Frames beyond 1 MiB are queued as they came, not
+ * masked yet: one tick may bring a hundred of them.
  *
  * The arguments' memory may be reused after each call.
  */
@@ -159,7 +165,10 @@ export class BackendWriter implements RequestBuffer, TickReader {
     this.#frames++
     this.#receivedBytes += data.byteLength
     if (this.#queue.length === 0 && this.#sendingBytes <= HIGH_BYTES) {
-      this.#send(kind, Buffer.from(data))
+      this.#send(
+        kind,
+        isLong(kind, data.byteLength) ? copyToMemory(new Uint8Array(data)) : Buffer.from(data),
+      )
     } else {
       this.#queue.push({ kind, data: copyToMemory(new Uint8Array(data)) })
       this.#queuedBytes += data.byteLength
@@ -174,13 +183,18 @@ export class BackendWriter implements RequestBuffer, TickReader {
     else if (this.#throttle !== undefined) this.#pause(this.#throttle)
   }
 
-  /** Frames that came in together go out together: one system call in place of one each. */
-  #send(kind: FrameKind, data: Buffer): void {
+  /**
+   * Frames that came in together go out together: one system call in place of one each.
+   *
+   * @param data of long frames: memory of {@link copyToMemory}, returned once it is sent.
+   */
+  #send(kind: FrameKind, data: Uint8Array): void {
     if (!this.#corked) {
       this.#corked = true
       this.#connection.cork()
       setImmediate(this.#uncork)
     }
+    if (isLong(kind, data.length)) return this.#sendLong(kind, data)
     const backend = this.#backend
     // Masked into a copy before it returns, as it must be: the memory is the caller's.
     if (kind === 'ping') backend.ping(data, undefined, this.#sent)
@@ -188,13 +202,34 @@ export class BackendWriter implements RequestBuffer, TickReader {
     else backend.send(data, kind === 'binary' ? BINARY : TEXT, this.#sent)
   }
 
+  /** Writes a frame below `ws`, which compresses nothing here and so writes each frame at once, too. */
+  #sendLong(kind: FrameKind, payload: Uint8Array): void {
+    const done = (): void => {
+      returnMemory(payload)
+      this.#sent()
+    }
+    if (this.#backend.readyState !== WebSocket.OPEN) return process.nextTick(done)
+    const head = Buffer.alloc(14)
+    head[0] = kind === 'text' ? FINAL_TEXT : FINAL_BINARY
+    // Masked, with a length of eight bytes or of two (RFC 6455 §5.2).
+    const keyAt = payload.length < 65_536 ? 4 : 10
+    head[1] = keyAt === 4 ? 0xfe : 0xff
+    if (keyAt === 4) head.writeUInt16BE(payload.length, 2)
+    else head.writeUIntBE(payload.length, 4, 6)
+    const key = head.subarray(keyAt, keyAt + 4)
+    generateMask(key)
+    maskInPlace(payload, key)
+    this.#connection.write(head.subarray(0, keyAt + 4))
+    this.#connection.write(payload, done)
+  }
+
   #sendQueue(): void {
     let sent = 0
     while (sent < this.#queue.length && this.#sendingBytes <= HIGH_BYTES) {
       const { kind, data } = this.#queue[sent++]!
       this.#queuedBytes -= data.length
-      this.#send(kind, Buffer.from(data.buffer, data.byteOffset, data.length))
-      returnMemory(data)
+      this.#send(kind, data)
+      if (!isLong(kind, data.length)) returnMemory(data)
     }
     this.#queue.splice(0, sent)
     if (this.#queue.length > 0 || this.#close === undefined) return
@@ -226,4 +261,8 @@ export class BackendWriter implements RequestBuffer, TickReader {
     this.#stall = undefined
     if (!this.#released && !this.#isPausedForTick) this.#throttle?.resume()
   }
+}
+
+function isLong(kind: FrameKind, bytes: number): boolean {
+  return bytes >= LONG_MIN_BYTES && (kind === 'binary' || kind === 'text')
 }

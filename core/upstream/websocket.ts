@@ -1,4 +1,3 @@
-import { randomFillSync } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { isIPv6, type Socket } from 'node:net'
 import type { ClientOptions } from 'ws'
@@ -7,6 +6,7 @@ import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import { WebSocket } from '../ws.ts'
+import { generateMask } from './masking.ts'
 import { readReply } from './relay.ts'
 import type { ReplyHead } from './reply-head.ts'
 
@@ -116,22 +116,4 @@ function sendHandshake(request: ClientRequest, target: TunnelTarget): void {
   if (target.headers.has('host')) request.removeHeader('host')
   for (let i = 0; i < flat.length; i += 2) request.appendHeader(flat[i]!, flat[i + 1]!)
   request.end()
-}
-
-const masks = Buffer.alloc(8192)
-let nextMask = masks.length
-
-/**
- * A masking key of random bytes (RFC 6455 §5.3), never all zero: for that one the library
- * would send the caller's memory later instead of a masked copy at once.
- */
-function generateMask(mask: Buffer): void {
-  do {
-    if (nextMask === masks.length) {
-      randomFillSync(masks)
-      nextMask = 0
-    }
-    masks.copy(mask, 0, nextMask, nextMask + 4)
-    nextMask += 4
-  } while (mask.readUInt32LE(0) === 0)
 }

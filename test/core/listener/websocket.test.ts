@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import t from 'tap'
@@ -56,6 +57,41 @@ t.test(
       t.equal(stalled, 1)
       socket.terminate()
     }
+  },
+)
+
+t.test(
+  'messages of every length of frame header reach the backend unchanged, in order',
+  async (t) => {
+    const backend = await openBackendServer(t)
+    const { port, gateway } = await openWebGateway(t, createUwsListener, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port)
+    const peer = await accepted
+    const lengths = [0, 125, 126, 16_383, 16_384, 16_385, 65_535, 65_536, MIB, MIB + 3, 5 * MIB + 1]
+    const sent = [...lengths, ...lengths].map((length, i) => ({
+      binary: i % 2 === 0,
+      data: i % 2 === 0 ? randomBytes(length) : Buffer.from('ü'.repeat(length >> 1)),
+    }))
+    const received: { binary: boolean; data: Buffer }[] = []
+    const all = new Promise<void>((resolve) => {
+      peer.on('message', (data: Buffer, binary: boolean) => {
+        received.push({ binary, data })
+        if (received.length === sent.length) resolve()
+      })
+    })
+    // At once, and then while the backend does not read: the rest is queued.
+    peer.pause()
+    for (const { data, binary } of sent) client.send(data, { binary })
+    await until(() => client.bufferedAmount === 0)
+    peer.resume()
+    await all
+    for (const [i, { binary, data }] of sent.entries()) {
+      t.equal(received[i]!.binary, binary)
+      t.ok(received[i]!.data.equals(data), `message ${i} of ${data.length} bytes`)
+    }
+    client.close()
+    await gateway.idle()
   },
 )
 

@@ -1,0 +1,29 @@
+import { randomFillSync } from 'node:crypto'
+
+const keys = Buffer.alloc(8192)
+let nextKey = keys.length
+
+/**
+ * Writes a masking key of random bytes into `key` (RFC 6455 §5.3), never all zero: for that one `ws` would send the caller's memory
+ * later instead of a masked copy at once.
+ */
+export function generateMask(key: Buffer): void {
+  do {
+    if (nextKey === keys.length) {
+      randomFillSync(keys)
+      nextKey = 0
+    }
+    keys.copy(key, 0, nextKey, nextKey + 4)
+    nextKey += 4
+  } while (key.readUInt32LE(0) === 0)
+}
+
+/** Masks a payload where it is, four bytes at a time. Its place in its `ArrayBuffer` must be a multiple of 4. */
+export function maskInPlace(payload: Uint8Array, key: Buffer): void {
+  const { buffer, byteOffset, length } = payload
+  const words = new Int32Array(buffer, byteOffset, length >> 2)
+  // As the machine stores it, whatever its byte order is.
+  const word = new Int32Array(Uint8Array.from(key).buffer)[0]!
+  for (let i = 0; i < words.length; i++) words[i]! ^= word
+  for (let i = length & ~3; i < length; i++) payload[i]! ^= key[i & 3]!
+}
