@@ -40,11 +40,12 @@ const title = 'Floods of request bytes'
 const origin = readOrigin('npm run bench:slow-backends --', 'node:http')
 const path = writeResult('slow-backends', title, origin, { seconds, rows }, table)
 process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
-guardGoals(
-  rows
-    .filter(({ pace }) => pace === 'never')
-    .flatMap(({ listener, kind, count, peakMiB, maxMs }) => [
-      { what: `${listener}, ${count} ${kind}, MiB`, value: peakMiB, atMost: 256 },
-      { what: `${listener}, ${count} ${kind}, slowest GET, ms`, value: maxMs, atMost: 100 },
-    ]),
-)
+const floods = rows.filter(({ pace }) => pace === 'never')
+const toGoal = ({ listener, kind, count }: Flood, unit: string): string =>
+  `${listener}, ${count} ${kind}, ${unit}`
+guardGoals([
+  ...floods.map((row) => ({ what: toGoal(row, 'peak MiB'), value: row.peakMiB, atMost: 256 })),
+  ...floods
+    .filter(({ kind }) => kind === 'sockets')
+    .map((row) => ({ what: toGoal(row, 'slowest GET, ms'), value: row.maxMs, atMost: 100 })),
+])

@@ -18,7 +18,8 @@ server.on('upgrade', (request, socket) => {
   const key = `${request.headers['sec-websocket-key']}${ACCEPT_SUFFIX}`
   const accept = createHash('sha1').update(key).digest('base64')
   socket.on('error', () => {})
-  socket.pause()
+  if (request.url?.includes('prompt')) socket.resume()
+  else socket.pause()
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
   )

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
+import { WebSocket } from 'ws'
 import { type Cores, findPort, readUsage, startProgram } from '../http/processes.ts'
 import { waitUntilOpen, waitUntilReady } from '../http/ready.ts'
 import { toNodeCommand } from '../rivals/rival.ts'
@@ -33,6 +34,7 @@ export interface FloodFigures {
 
 const MIB = 1024 * 1024
 const GET_EVERY_MS = 20
+const WARM_UP_PIECES = 64
 const ANYWHERE: Cores = []
 
 /** Floods a gateway of its own, with GETs beside. */
@@ -57,6 +59,7 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
   const url = `http://127.0.0.1:${port}/b/prompt`
   try {
     await waitUntilReady(gateway, url)
+    await warmUp(url)
     const clients = startProgram(
       toNodeCommand(
         '../slow-backends/flood',
@@ -96,6 +99,20 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
     await gateway.stop()
     await backend.stop()
   }
+}
+
+/** Sends uploads and WebSocket messages to a backend that reads them, so that no figure holds the time in which V8 compiles. */
+async function warmUp(url: string): Promise<void> {
+  const piece = Buffer.alloc(MIB, 'x')
+  for (let i = 0; i < WARM_UP_PIECES; i++) {
+    await (await fetch(url, { method: 'POST', body: piece })).arrayBuffer()
+  }
+  const socket = new WebSocket(url.replace('http', 'ws'))
+  await once(socket, 'open')
+  for (let i = 0; i < WARM_UP_PIECES; i++) {
+    await new Promise((resolve) => socket.send(piece, resolve))
+  }
+  socket.terminate()
 }
 
 async function isAnswered(url: string, agent: Agent): Promise<boolean> {

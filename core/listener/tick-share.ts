@@ -11,12 +11,12 @@ const MIB = 1024 * 1024
  * Bytes that all clients together may send in one tick: beyond them, only the client that is being read continues in this tick. A
  * megabyte of messages takes one to two milliseconds of CPU time, in which no other request of the process is served.
  */
-const TICK_BYTES = 4 * MIB
+const TICK_BYTES = 2 * MIB
 /**
  * Bytes that one client may send in one tick, beyond as much as its backend has read from it before. uSockets reads a socket again while
  * it fills the whole buffer of 512 KiB, also when it is paused: only closing it stops that.
  */
-const CLIENT_TICK_BYTES = 24 * MIB
+const CLIENT_TICK_BYTES = 12 * MIB
 /** Clients that have sent nothing for this long are not paused. */
 const IDLE_MS = 10_000
 
@@ -58,8 +58,8 @@ export class TickShare {
     tickBytes += bytes
     this.#bytes += bytes
     if (tickBytes > TICK_BYTES && !arePaused) pauseOthers(this)
-    // One message may be as long as the limit of the listener.
-    return this.#bytes > CLIENT_TICK_BYTES + readBytes + bytes
+    // A message may be as long as the limit of the listener, and what comes in one tick may hold the end of one and another.
+    return this.#bytes > CLIENT_TICK_BYTES + readBytes + 2 * bytes
   }
 
   /** The client is closed. */
