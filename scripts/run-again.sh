@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a test, `run-again.sh <name> <command...>`; one that fails runs once more, and what it wrote the first time
+# Runs a test, `run-again.sh <name> <node> <file>`; one that fails runs once more, with source maps, and what it wrote the first time
 # is in comments before the second. Why: docs/decisions/2026-11-26-a-failed-test-runs-once-more.md
 name=$1
 shift
@@ -17,4 +17,6 @@ fi
 echo "# failed at first: $name"
 sed 's/^/# | /' "$first"
 rm -f "$first"
-exec "$@"
+node=$1
+shift
+exec "$node" --enable-source-maps "$@"

@@ -5,14 +5,12 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../fixtures/certificates.ts'
-import { toNodeWords } from '../fixtures/programs.ts'
-
-const MAIN = new URL('../../cli/main.ts', import.meta.url)
+import { toMxWords } from '../fixtures/programs.ts'
 
 /** Runs `mx bench` with `args` to its end. */
 function runBench(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    const words = toNodeWords(MAIN, 'bench', ...args)
+    const words = toMxWords('bench', ...args)
     const child = execFile(process.execPath, words, (_error, stdout, stderr) => {
       resolve({ status: child.exitCode ?? -1, stdout, stderr })
     })
@@ -125,7 +123,7 @@ t.test('mx bench drives a gateway with a certificate of its own', async (t) => {
 t.test('Ctrl-C stops mx bench, which prints what was measured', async (t) => {
   const address = await listen(t, onRequest)
   const words = ['bench', '/x', '--address', address, '--duration', '1d', '--rate', '100']
-  const child = spawn(process.execPath, toNodeWords(MAIN, ...words))
+  const child = spawn(process.execPath, toMxWords(...words))
   t.teardown(() => child.kill('SIGKILL'))
   let served = 0
   function onRequest(_request: unknown, response: { end: () => unknown }): void {

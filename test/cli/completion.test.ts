@@ -10,7 +10,7 @@ import { Type } from '../../core/schema.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { Service } from '../../sdk/service.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
-import { toNodeWords } from '../fixtures/programs.ts'
+import { toMxWords } from '../fixtures/programs.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
 import { findProgram } from '../fixtures/servers.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
@@ -48,7 +48,7 @@ async function runScript(shell: string): Promise<string> {
 function installMx(t: Test): string {
   const folder = makeTempFolder(t, 'bin')
   const file = join(folder, 'mx')
-  const words = toNodeWords(new URL('../../cli/main.ts', import.meta.url))
+  const words = toMxWords()
   const line = [process.execPath, ...words].map((word) => `'${word}'`).join(' ')
   writeFileSync(file, `#!/bin/sh\nexec ${line} "$@"\n`)
   chmodSync(file, 0o755)

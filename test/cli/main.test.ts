@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import t from 'tap'
 import { listSettings } from '../../platform/settings-command.ts'
 import { runMx, startMx } from '../fixtures/mx.ts'
-import { toNodeWords } from '../fixtures/programs.ts'
+import { toMxWords } from '../fixtures/programs.ts'
 
 t.jobs = 2
 
@@ -134,7 +134,7 @@ t.test('a reader that has seen enough, such as head, is no failure', async (t) =
 })
 
 t.test('what cannot be written to standard output is one line, and status 1', async (t) => {
-  const main = toNodeWords(new URL('../../cli/main.ts', import.meta.url), 'version')
+  const main = toMxWords('version')
   const line = [process.execPath, ...main].map((word) => `'${word}'`).join(' ')
   const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) =>
     execFile('sh', ['-c', `${line} > /dev/full`], (error, _, stderr) =>

@@ -25,7 +25,7 @@ function workerOf({ child }: RunningMx): number | undefined {
   return children
     .split(' ')
     .map(Number)
-    .find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('cli/main.'))
+    .find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/cli/'))
 }
 
 t.test(

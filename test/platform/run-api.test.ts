@@ -55,9 +55,7 @@ function workersOf({ child }: RunningMx): number[] {
     .trim()
     .split(' ')
     .map(Number)
-  return children.filter((pid) =>
-    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('cli/main.'),
-  )
+  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/cli/'))
 }
 
 /** Opens a connection of its own: `fetch` may go on using an open one. */

@@ -19,7 +19,11 @@ async function makeRepository(t: Test, tests: Readonly<Record<string, string | u
       'readme.md': '',
       part: Object.fromEntries(Object.keys(tests).map((name) => [`${name}.test.ts`, ''])),
     },
-    dist: { test: { part: { ...Object.fromEntries(compiled), 'stale.test.js': 'fail()' } } },
+    // The tap that was bundled with this test, where it was compiled.
+    dist: {
+      node_modules: t.fixture('symlink', join(ROOT, 'dist/node_modules')),
+      test: { part: { ...Object.fromEntries(compiled), 'stale.test.js': 'fail()' } },
+    },
   })
   const outfile = join(folder, 'dist/scripts/test.js')
   const options = { bundle: true, packages: 'external', format: 'esm', platform: 'node' } as const
