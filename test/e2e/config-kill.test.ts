@@ -15,7 +15,7 @@ import { dumpStore, KEY, OTHER_KEY } from '../fixtures/platform-config.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const WRITER = new URL('../fixtures/config-writer.ts', import.meta.url)
-const KILLS = Number(process.env['MX_KILLS'] ?? 50)
+const KILLS = Number(process.env['MX_KILLS'] ?? 16)
 t.setTimeout(60_000 + KILLS * 5000)
 /** Kills come within this time: every third round after the store was opened, else after the first changes. */
 const MAX_LIFE_MS = 300

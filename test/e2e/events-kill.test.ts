@@ -9,7 +9,7 @@ import { DEAD, GROUP, isPoison, KEPT, makePayload, SHORT } from '../fixtures/eve
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const WORKER = new URL('../fixtures/event-worker.ts', import.meta.url)
-const KILLS = Number(process.env['MX_KILLS'] ?? 50)
+const KILLS = Number(process.env['MX_KILLS'] ?? 16)
 t.setTimeout(60_000 + KILLS * 5000)
 /** Kills come within this time after the first acknowledgement. */
 const MAX_LIFE_MS = 300

@@ -10,7 +10,7 @@ import { LEFT, makeValue, RIGHT, WRITERS } from '../fixtures/store-pairs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const WRITER = new URL('../fixtures/store-writer.ts', import.meta.url)
-const KILLS = Number(process.env['MX_KILLS'] ?? 50)
+const KILLS = Number(process.env['MX_KILLS'] ?? 16)
 t.setTimeout(60_000 + KILLS * 5000)
 /** Kills come within this time after the first write. */
 const MAX_LIFE_MS = 250
