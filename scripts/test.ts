@@ -78,7 +78,8 @@ function main(paths: readonly string[]): void {
   const tests = listTests(paths.length > 0 ? paths : [join(ROOT, 'test')])
   const compiled = tests.map((source) => [source, toCompiled(source)] as const)
   t.setTimeout(0)
-  t.jobs = availableParallelism()
+  // One more than there are processors: a test waits for servers and timers a sixth of its time.
+  t.jobs = availableParallelism() + 1
   if (process.stdout.isTTY) {
     t.register()
     const isWanted = createFilter()
