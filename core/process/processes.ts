@@ -16,19 +16,32 @@ const PAGE_BYTES = 4096
 const SLICE = 32
 const NUL = Buffer.from('\0')
 const NUMBER = /^\d+$/
+/** Mount of a view. The options of one that a program mounts in a user namespace name its user. */
+const VIEW = / - tmpfs mx(?:-\S+)? (?!\S*\buid=)/
 
 /** A process, by `/proc`; undefined: it is not there, or ended and only not yet forgotten. */
 export function readProcess(pid: number): ProcessInfo | undefined {
-  const text = readOf(pid, 'stat')?.toString('latin1')
-  return text === undefined ? undefined : parseStat(text)
+  const info = parseStat(readText(pid, 'stat'))
+  if (info === undefined || info.residentBytes > 0) return info
+  // Memory and views of a process whose first thread ended are listed for the others.
+  const others = listThreads(pid).map((thread) => parseStat(readText(pid, `task/${thread}/stat`)))
+  return {
+    ...info,
+    residentBytes: Math.max(0, ...others.map((other) => other?.residentBytes ?? 0)),
+  }
 }
 
-/** What `/proc/<pid>/stat` says (proc(5)); undefined: it is dead. The name of the program, in brackets, may hold anything. */
+/**
+ * What `/proc/<pid>/stat` says (proc(5)); undefined: it is dead. The name of the program, in brackets, may hold anything.
+ *
+ * A process that ended its first thread only is listed as a zombie, and runs.
+ */
 export function parseStat(text: string): ProcessInfo | undefined {
   const end = text.lastIndexOf(')')
   const fields = text.slice(end + 2).split(' ')
   const [state, parent, group] = fields
-  if (state === undefined || 'ZX'.includes(state)) return undefined
+  const threads = Number(fields[17])
+  if (!state || state === 'X' || (state === 'Z' && threads <= 1)) return undefined
   return {
     pid: Number.parseInt(text, 10),
     parent: Number(parent),
@@ -66,8 +79,36 @@ export async function findMarked(
   return found
 }
 
+/**
+ * Finds processes of a user that left the view they were started with (`sandbox/view.ts`): in a user namespace a program can change its
+ * root, and what is mounted is no longer listed for it. Processes that one with a view started are not among them, such as those of a
+ * browser with a sandbox of its own.
+ *
+ * @param userId of isolated programs; a process without privileges cannot change it.
+ */
+export async function findEscaped(userId: number): Promise<readonly number[]> {
+  const processes = (await readProcesses()).filter(({ pid }) => isOfUser(pid, userId))
+  const parents = new Map(processes.map(({ pid, parent }) => [pid, parent]))
+  const isEscaped = (pid: number): boolean => {
+    const parent = parents.get(pid)
+    return parent === undefined || (!hasView(pid) && isEscaped(parent))
+  }
+  return processes.map(({ pid }) => pid).filter(isEscaped)
+}
+
+function isOfUser(pid: number, userId: number): boolean {
+  const [, ...ids] = /^Uid:\s+(\d+)\s+(\d+)\s+(\d+)/m.exec(readText(pid, 'status')) ?? []
+  return ids.includes(String(userId))
+}
+
+function hasView(pid: number): boolean {
+  const table = readOfAny(pid, 'mountinfo')
+  // A process that is about to end has none.
+  return table === undefined || VIEW.test(table.toString('latin1'))
+}
+
 function hasVariable(pid: number, marks: readonly Buffer[]): boolean {
-  const own = readOf(pid, 'environ')
+  const own = readOfAny(pid, 'environ')
   if (own === undefined) return false
   const environment = Buffer.concat([NUL, own])
   return marks.some((mark) => environment.includes(mark))
@@ -75,7 +116,7 @@ function hasVariable(pid: number, marks: readonly Buffer[]): boolean {
 
 function hasMount(pid: number, mounts: readonly string[]): boolean {
   if (mounts.length === 0) return false
-  const table = readOf(pid, 'mountinfo')
+  const table = readOfAny(pid, 'mountinfo')
   return table !== undefined && mounts.some((mount) => table.includes(mount))
 }
 
@@ -104,6 +145,29 @@ function listProc(): readonly string[] {
   } catch {
     return []
   }
+}
+
+function listThreads(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
+
+/** Reads a file of a process, or of another thread once the first one ended: it has neither variables nor mounts then. */
+function readOfAny(pid: number, file: string): Buffer | undefined {
+  const own = readOf(pid, file)
+  if (own !== undefined && own.length > 0) return own
+  for (const thread of listThreads(pid)) {
+    const other = readOf(pid, `task/${thread}/${file}`)
+    if (other !== undefined && other.length > 0) return other
+  }
+  return own
+}
+
+function readText(pid: number, file: string): string {
+  return readOf(pid, file)?.toString('latin1') ?? ''
 }
 
 function readOf(pid: number, file: string): Buffer | undefined {

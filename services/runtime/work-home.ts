@@ -7,6 +7,7 @@ import {
   tryCreateCgroup,
 } from '../../core/process/cgroup.ts'
 import { endMarked } from '../../core/process/end-marked.ts'
+import { listUsers } from '../../core/process/sandbox/list-users.ts'
 import { removeFolder } from '../../core/process/sandbox/remove-folder.ts'
 import type { Sandbox } from '../../core/process/sandbox/sandbox.ts'
 
@@ -59,6 +60,7 @@ async function endHomes(homes: readonly string[], sandbox: Sandbox | undefined):
   await endMarked(
     homes.map((home) => `HOME=${home}`),
     homes.map(toMountSource),
+    listUsers(homes),
   )
   for (const home of homes) await removeFolder(home, sandbox)
 }

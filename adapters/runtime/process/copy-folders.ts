@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { removeCgroups } from '../../../core/process/cgroup.ts'
 import { endMarked } from '../../../core/process/end-marked.ts'
 import { readProcess, signal } from '../../../core/process/processes.ts'
+import { listUsers } from '../../../core/process/sandbox/list-users.ts'
 import { removeFolder } from '../../../core/process/sandbox/remove-folder.ts'
 import type { Sandbox } from '../../../core/process/sandbox/sandbox.ts'
 import { toMark, toMountSource } from './environment.ts'
@@ -25,7 +26,7 @@ const NOTE = 'process'
 /** Makes the folder of a copy: it is there before the process is, so that none is missed. */
 export function makeCopyFolder(parent: string, instance: string): CopyFolder {
   const folder = join(parent, instance)
-  const home = join(folder, 'home')
+  const home = toHome(folder)
   const temp = join(folder, 'tmp')
   for (const made of [home, temp]) mkdirSync(made, { recursive: true, mode: 0o700 })
   return {
@@ -45,8 +46,8 @@ export function makeCopyFolder(parent: string, instance: string): CopyFolder {
 }
 
 /**
- * Ends what a server that was killed left running, known by the folders it left: processes with the mark of such a copy, and the
- * one that was noted, with its group.
+ * Ends what a server that was killed left running, known by the folders it left: processes with the mark of such a copy, the one
+ * that was noted, with its group, and those of its user that left its view.
  *
  * @param cgroup folder of the server's own control group. @default there is none
  * @param sandbox that the copies ran in. @default none
@@ -62,9 +63,14 @@ export async function endLeftCopies(
   const instances = await readdir(parent)
   const noted = instances.flatMap((instance) => killNoted(join(parent, instance)) ?? [])
   const grouped = await removeCgroups(cgroup, instances)
-  const marked = await endMarked(instances.map(toMark), instances.map(toMountSource))
+  const users = listUsers(instances.map((instance) => toHome(join(parent, instance))))
+  const marked = await endMarked(instances.map(toMark), instances.map(toMountSource), users)
   await Promise.all(instances.map((instance) => tryRemove(join(parent, instance), sandbox)))
   return new Set([...noted, ...grouped, ...marked]).size
+}
+
+function toHome(folder: string): string {
+  return join(folder, 'home')
 }
 
 /** The process that is noted in the folder, where it still ran. */

@@ -3,6 +3,7 @@ import type { Workload } from '../../../core/contracts/runtime.ts'
 import { isDoneIn } from '../../../core/done-in.ts'
 import { endMarked } from '../../../core/process/end-marked.ts'
 import { followTree, killTree } from '../../../core/process/kill-tree.ts'
+import { listUsers } from '../../../core/process/sandbox/list-users.ts'
 import { captureOutput } from './capture-output.ts'
 import type { InstanceCgroup } from './cgroups.ts'
 import { makeCopyFolder } from './copy-folders.ts'
@@ -51,7 +52,7 @@ export async function runCopy(workload: Workload, life: CopyLife, world: World):
       return await attend({ child, workload, instance, port, group }, life, world)
     } finally {
       await group?.remove()
-      await endMarked([toMark(instance)], [toMountSource(instance)])
+      await endMarked([toMark(instance)], [toMountSource(instance)], listUsers([folder.home]))
       await folder.remove((await world.isolation).sandbox)
     }
   } catch (error) {

@@ -17,6 +17,8 @@ t.test('a process is read from what the system tells, whatever its name holds', 
   t.strictSame(parseStat(`12 (a) R (b c)) D ${FIELDS}`), info)
   t.equal(parseStat(`12 (node) Z ${FIELDS}`), undefined, 'it is dead')
   t.equal(parseStat(''), undefined)
+  const ended = `12 (node) Z ${FIELDS.replace('0 1 0 4711', '0 2 0 4711')}`
+  t.strictSame(parseStat(ended), info, 'only its first thread ended')
 })
 
 t.test('processes are found, also by what is in their environment', async (t) => {
