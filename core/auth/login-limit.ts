@@ -151,8 +151,12 @@ function isLoopback(address: string): boolean {
   return classify(address)?.kind === 'loopback'
 }
 
-/** What one of those who fail has for sure: of IPv6 a whole /64, in which every address is free to take (RFC 4291 §2.5.1). */
+/**
+ * What a client can choose freely counts as one: of IPv6 a whole /64 (RFC 4291 §2.5.1), and all loopback addresses, as every program of
+ * the machine can connect from each of 127.0.0.0/8.
+ */
 export function toNetwork(address: string): string {
+  if (isLoopback(address)) return 'loopback'
   if (!address.includes(':')) return address
   const parsed = parseAddress(address)
   return parsed !== undefined && 'parts' in parsed ? parsed.parts.slice(0, 4).join(':') : address

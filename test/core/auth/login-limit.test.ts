@@ -56,6 +56,13 @@ t.test('addresses of one network of IPv6 are one', async (t) => {
   t.equal(await fail({ ...from(40), account: 'other' }), 429)
 })
 
+t.test('counts all loopback addresses as one', async (t) => {
+  const { fail } = open()
+  const addresses = ['127.0.0.1', '127.0.0.2', '127.255.3.4', '::1', '::ffff:127.0.0.5']
+  for (const address of addresses) t.equal(await fail({ ...JANE, address }), 400)
+  t.equal(await fail({ ...JANE, address: '127.0.0.6' }), 429)
+})
+
 t.test('an address that tries many accounts is refused', async (t) => {
   const { fail } = open()
   for (let i = 0; i < 30; i++) t.equal(await fail({ ...JANE, account: `a${i}` }), 400)
