@@ -128,9 +128,11 @@ export function createUploads(options: UploadsOptions): Uploads {
             unpackSource(endWith(ending, parts, idleMs), folders.upload(id)),
           ),
         )
-        await forget(key)
+        // Before anything is awaited: another upload of the object may end meanwhile.
+        const earlier = claim(key)
         const timer = setTimeout(() => void forget(key).catch(() => {}), UNUSED_MS).unref()
         waiting.set(toObjectKey(key), { id, timer, namespace: key.namespace })
+        if (earlier !== undefined) await removeFolder(folders.upload(earlier))
       } finally {
         release()
         running.delete(upload)

@@ -53,6 +53,18 @@ t.test('a newer one takes the place of one that waits; what is forgotten is remo
   t.same(readdirSync(folders.uploads), [])
 })
 
+t.test('of uploads of an object that end at the same time one remains', async (t) => {
+  const { folders, uploads } = open(t)
+  const { value: archive } = await pack(t, 'text').next()
+  const parts = async function* () {
+    yield archive!
+  }
+  await uploads.take(KEY, parts())
+  for (let i = 0; i < 5; i++)
+    await Promise.all(Array.from({ length: 8 }, () => uploads.take(KEY, parts())))
+  t.strictSame(readdirSync(folders.uploads), [uploads.claim(KEY)])
+})
+
 t.test('what is no archive is refused, and leaves nothing', async (t) => {
   const { folders, uploads } = open(t)
   const parts = async function* () {
