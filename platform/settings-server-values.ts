@@ -21,6 +21,7 @@ export interface Advertised {
 
 /** As the service auth takes them. */
 const PASSWORD_MAX = 1024
+const NETWORK_TOKEN_MIN = 16
 const NATS = /^(?:nats|tls):/
 
 /** What names a store, for help and errors. */
@@ -80,6 +81,17 @@ export function parsePreviousKey(text: string): string {
     throw new RangeError((error as Error).message.trim(), { cause: error })
   }
   return trimmed
+}
+
+/** Token of the network; empty: none. @throws {RangeError} without the text. */
+export function parseNetworkToken(text: string): string {
+  const token = text.trim()
+  // A client that opens a link gets a proof of the server, and can test guesses against it without a limit.
+  if (token !== '' && token.length < NETWORK_TOKEN_MIN)
+    throw new RangeError(
+      `must have at least ${NETWORK_TOKEN_MIN} characters, such as openssl rand -base64 32 prints, got ${token.length}`,
+    )
+  return token
 }
 
 /** A password; empty: none. @throws {RangeError} without the text. */

@@ -104,7 +104,7 @@ t.test('servers to link with, and no token', async (t) => {
   }
   const nodes = '--network_nodes=10.0.0.2:8081'
   t.match(findServer(nodes), [/^no server will be linked: .*; set MX_NETWORK_TOKEN, /])
-  t.same(findServer(nodes, '--network_token=s3cret'), [])
+  t.same(findServer(nodes, '--network_token=s3cret-of-a-network'), [])
   t.same(findServer('--proxy_address=:8081'), [])
 })
 

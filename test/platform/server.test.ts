@@ -233,7 +233,7 @@ t.test('servers that are linked call services that only one of them has', async 
   const { privateKey } = generateKeyPairSync('ed25519')
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
   // Callers of one are known to the other.
-  const shared = ['--network_token=s3cret', `--auth_private_key=${key}`]
+  const shared = ['--network_token=s3cret-of-a-network', `--auth_private_key=${key}`]
   const one = await openServer(t, [...shared, '--server_id=one'])
   const words = [...shared, `--network_nodes=${one.proxy}`, '--server_id=two']
   const two = await openServer(t, words)

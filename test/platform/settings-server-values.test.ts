@@ -6,6 +6,7 @@ import {
   parseEventsText,
   parseKeySource,
   parseNetworkName,
+  parseNetworkToken,
   parsePassword,
   parsePreviousKey,
   parsePrivateKey,
@@ -26,6 +27,13 @@ t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) =>
   }
   for (const [text, message] of Object.entries(wrong))
     t.throws(() => parseStoreText(text), { name: 'RangeError', message }, text)
+})
+
+t.test('a token of the network has at least 16 characters', async (t) => {
+  t.equal(parseNetworkToken(' '), '')
+  t.equal(parseNetworkToken(' 16-characters--- '), '16-characters---')
+  const message = /^must have at least 16 characters, .*, got 15$/
+  t.throws(() => parseNetworkToken('15-characters--'), { name: 'RangeError', message })
 })
 
 t.test('a broker is memory or the URL of a server of NATS', async (t) => {

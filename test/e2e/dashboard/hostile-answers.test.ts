@@ -16,7 +16,7 @@ const toHostiles = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, toHostile(name)]))
 
 t.test('names and addresses of servers are text', async (t) => {
-  const shared = ['--network_token=s3cret']
+  const shared = ['--network_token=s3cret-of-a-network']
   const [own, other] = [toName('a'), toName('b')]
   const one = await openServer(t, [...shared, `--server_id=${other}`])
   const words = [...shared, `--server_id=${own}`, `--network_nodes=${one.proxy}`]

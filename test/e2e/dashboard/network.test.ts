@@ -23,7 +23,7 @@ t.test('a server alone says so', async (t) => {
 t.test('servers that are linked are drawn, with what they have', async (t) => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
-  const shared = ['--network_token=s3cret', `--auth_private_key=${key}`]
+  const shared = ['--network_token=s3cret-of-a-network', `--auth_private_key=${key}`]
   const one = await openServer(t, [...shared, '--server_id=one'])
   const opened = await openDashboard(t, {
     path: '/network',
