@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ServerOptions } from 'ws'
 import type { HeaderList } from '../headers.ts'
+import { countBuffered, type RequestBuffer } from '../request-buffers.ts'
 import type { SocketReceiver } from '../server-socket.ts'
 import { type WebSocket, WebSocketServer } from '../ws.ts'
 import { AcceptedSocket } from './accepted-socket.ts'
@@ -12,6 +13,11 @@ import type { TrafficMeter } from './traffic.ts'
 const SILENCE_MAX_MS = 30_000
 /** How long a client may take to accept the close frame. */
 const CLOSE_TIMEOUT_MS = 10_000
+
+/** Bytes of an incomplete message that are not counted: most messages come in one piece. */
+const PARTIAL_MIN_BYTES = 64 * 1024
+/** Of a frame of a client whose payload is shorter than 126 bytes, as of pings (RFC 6455 §5.2, §5.5). */
+const SHORT_HEAD_BYTES = 6
 
 const TEXT = { binary: false } as const
 const BINARY = { binary: true } as const
@@ -33,6 +39,14 @@ export class NodeAcceptedSocket extends AcceptedSocket {
   readonly #watch: NodeJS.Timeout
   #bytesSeen = 0
   #asked = false
+  /** Bytes received since the last complete message, which the library holds until the next one is complete. */
+  #partialBytes = 0
+  readonly #partial: RequestBuffer = {
+    bufferedBytes: 0,
+    isCuttable: true,
+    // A close frame would leave them in memory until the client answers it.
+    cutBuffered: () => this.cut(),
+  }
 
   /** @param onGone called once, when the connection has ended: after `onOver`. */
   constructor(
@@ -47,10 +61,18 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     super(meter, receiver, maxMessageBytes, onOver)
     this.#client = client
     this.#socket = socket
-    client.on('message', (data, binary) => this.receive(data as Buffer, binary))
+    // In front of the library, which may find a complete message in it.
+    socket.prependListener('data', ({ length }: Buffer) => this.#addPartial(length))
+    client.on('message', (data, binary) => {
+      this.#addPartial(-this.#partialBytes)
+      this.receive(data as Buffer, binary)
+    })
+    for (const frame of ['ping', 'pong'] as const)
+      client.on(frame, ({ length }) => this.#addPartial(-length - SHORT_HEAD_BYTES))
     client.on('error', (error: NodeJS.ErrnoException) => this.#failed(error))
     client.on('close', (code, reason) => {
       clearInterval(this.#watch)
+      countBuffered(this.#partial, 0)
       this.closed(code, String(reason), code === ABNORMAL)
       onGone()
     })
@@ -97,6 +119,11 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     if (!code.startsWith('WS_ERR')) return
     const [status, reason] = WS_ERRORS[code] ?? [PROTOCOL_ERROR, 'malformed frame']
     this.closed(status, reason, false)
+  }
+
+  #addPartial(bytes: number): void {
+    this.#partialBytes = Math.max(0, this.#partialBytes + bytes)
+    countBuffered(this.#partial, this.#partialBytes > PARTIAL_MIN_BYTES ? this.#partialBytes : 0)
   }
 
   #lookForLife(): void {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { mock } from 'node:test'
 import t from 'tap'
+import { bodyMemory } from '../../../core/body-memory.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
 import type { SocketReceiver } from '../../../core/server-socket.ts'
@@ -22,6 +23,10 @@ const HANDSHAKE =
   'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
 /** `hello`, masked with zeros. */
 const HELLO = Buffer.from([0x81, 0x85, 0, 0, 0, 0, 0x68, 0x65, 0x6c, 0x6c, 0x6f])
+
+const PING = Buffer.from([0x89, 0x81, 0, 0, 0, 0, 0x68])
+/** Last frame of a message in several, with one byte. */
+const END = Buffer.from([0x80, 0x81, 0, 0, 0, 0, 0x68])
 
 function keep(messages: string[], ends: string[]): SocketReceiver {
   return {
@@ -47,6 +52,40 @@ t.test('what the client sends ahead of the answer is not lost', async (t) => {
   for (let i = 0; i < 50_000; i++) client.send(HELLO)
   await until(() => messages.length === 50_002)
   t.ok(messages.every((message) => message === 'hello'))
+})
+
+t.test('counts incomplete messages, and ends the largest beyond the budget', async (t) => {
+  const { maxBytes } = bodyMemory
+  bodyMemory.maxBytes = 250_000
+  t.teardown(() => {
+    bodyMemory.maxBytes = maxBytes
+  })
+  const messages: string[] = []
+  const { port } = await openListener(t, createNodeListener, (x) => {
+    x.accept(keep(messages, []))
+  })
+  const clients = [new RawClient(port), new RawClient(port)] as const
+  t.teardown(() => clients.map((client) => client.destroy()))
+  // A message of 190 000 bytes in frames, the last one of which has not come.
+  const frame = Buffer.concat([
+    Buffer.from([0x02, 0xfe, 0xea, 0x60, 0, 0, 0, 0]),
+    Buffer.alloc(60_000),
+  ])
+  const more = Buffer.from(frame).fill(0, 0, 1)
+  for (const client of clients) {
+    client.send(HANDSHAKE)
+    await client.until(({ text }) => text.includes('\r\n\r\n'))
+  }
+  const [small, large] = clients
+  small.send(Buffer.concat([frame, PING, more]))
+  await until(() => bodyMemory.usedBytes === 2 * frame.length)
+  large.send(Buffer.concat([frame, more, more]))
+  await large.until(({ closed }) => closed)
+  t.equal(bodyMemory.usedBytes, 2 * frame.length)
+  small.send(Buffer.concat([END, ...new Array(100).fill(PING), HELLO]))
+  await until(() => messages.length === 2)
+  t.equal(messages[0]!.length, 120_001)
+  t.equal(bodyMemory.usedBytes, 0)
 })
 
 t.test('a client that sends no masks is ended with 1002', async (t) => {
