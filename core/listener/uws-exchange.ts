@@ -443,10 +443,13 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
 
   #endBodyless(length: number): void {
     const res = this.#res
-    // Only `end` closes a connection, and it always adds a length: better a
-    // needless `Content-Length: 0` than a connection that must not go on.
-    if (this.closing) return res.end('', true)
+    // A 204 never announces a length; the others announce that of a GET, or none (RFC 9110 §8.6).
     if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
+    // Asked to close the connection, the library announces a length of its own (20.51). As in `#endPieces`.
+    if (this.#closesByOurWish) {
+      res.writeHeader('connection', 'close')
+      res.pause()
+    }
     res.endWithoutBody()
   }
 

@@ -91,6 +91,36 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     })
   }
 
+  // Lengths are for whoever reads the connection: HTTP/2 has streams.
+  for (const closer of http2 ? [] : ['the client', 'the gateway', 'a drain']) {
+    t.test(`bodyless replies that end a connection, by the wish of ${closer}`, async (t) => {
+      const pending: Exchange[] = []
+      const { port, listener } = await openListener(t, create, (x) => {
+        if (pending.push(x) < bodyless.length) return
+        if (closer === 'a drain') listener.drain()
+        for (const x of pending) {
+          if (closer === 'the gateway') x.closing = true
+          bodyless[Number(x.path.slice(1))]![1](x)
+        }
+      })
+      const wish = closer === 'the client' ? 'Connection: close\r\n' : ''
+      const clients = bodyless.map(([, , method], i) =>
+        new RawClient(port).send(`${method} /${i} HTTP/1.1\r\nHost: a.test\r\n${wish}\r\n`),
+      )
+      for (const [i, [title, , , length]] of bodyless.entries()) {
+        const client = clients[i]!
+        await client.until(({ text }) => text.includes('\r\n\r\n'))
+        if (closer === 'the client') await client.ended()
+        else t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: says so`)
+        t.match(client.text, /^HTTP[^]*?\r\n\r\n$/, `${title}: no body`)
+        const sent = /\r\ncontent-length: (.*)\r\n/i.exec(client.text)?.[1]
+        if (length === undefined) t.equal(sent, undefined, title)
+        else t.match(sent, length, title)
+        client.destroy()
+      }
+    })
+  }
+
   t.test('a streamed reply of known length, and one of unknown length in chunks', async (t) => {
     const { port } = await openListener(t, create, async (x) => {
       x.start(200, new HeaderList(['x-a', 'gr\xfcn']), x.path === '/known' ? 6 : -1)
