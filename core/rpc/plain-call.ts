@@ -34,6 +34,8 @@ export class PlainCall implements UpstreamCall, Carrier {
   readonly bodyLength: number
   connection: Http1Connection | undefined = undefined
   deadlineMs = 0
+  isRepeat = false
+  whole = ''
   readonly #call: OutgoingCall
   readonly #pool: Pool
   /** Those of its caller that are under way. */

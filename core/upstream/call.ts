@@ -39,6 +39,10 @@ export interface UpstreamCall {
   readonly isPatient: boolean
   /** The connection it was sent on; undefined while it waits for one. Set by the connection. */
   connection: Http1Connection | undefined
+  /** It is a repeat: kept connections of the node may have ended as the one it failed on, so it takes a new one. */
+  isRepeat: boolean
+  /** Head and body, once the connection has all of a short body; they go out again if none of it was sent. Set by the connection. */
+  whole: string
   /** `clock.nowMs` by when its reply must have begun, also behind others. Set by the connection. */
   deadlineMs: number
 

@@ -26,6 +26,8 @@ class Forwarding implements Peer, UpstreamCall {
   readonly isPatient = false
   connection: Http1Connection | undefined = undefined
   deadlineMs = 0
+  isRepeat = false
+  whole = ''
   readonly #x: Exchange
   #node: UpstreamNode | undefined = undefined
   #attempts = 0
@@ -150,6 +152,7 @@ class Forwarding implements Peer, UpstreamCall {
     const attempts = this.#attempts
     if (!x.answered && mayRetry(kind, { attempts, another, kept, repeatable, replying })) {
       this.#over = false
+      this.isRepeat = true
       return this.#attempt()
     }
     const { service } = x.route!

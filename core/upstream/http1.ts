@@ -31,8 +31,10 @@ export interface Http1Options {
   /** Certificates to trust in place of the system's, PEM. */
   readonly ca?: string
   readonly timeouts: Timeouts
-  /** Milliseconds an unused connection is kept, unless the backend names less. */
+  /** Milliseconds an unused connection is kept, unless the backend announces less. */
   readonly keepAliveMs: number
+  /** Milliseconds after which a connection takes no more calls, less up to a tenth by chance. @default unlimited */
+  readonly maxAgeMs?: number
 }
 
 /** Who a connection belongs to: told when it can be used again, and when it is gone. */
@@ -41,7 +43,9 @@ export interface ConnectionOwner {
   readonly memory: HeadMemory
   readonly onIdle: (connection: Http1Connection) => void
   readonly onGone: (connection: Http1Connection) => void
-  /** Gives back a call of a connection that ended before a byte of it was sent: it may go out on another one, whatever its method. */
+  /** The backend closed a connection that had been idle for so long, whether a request had just been sent on it or not. */
+  readonly onIdleClose: (idleMs: number) => void
+  /** Gives back a call of a connection that ended before a byte of it was sent: it may go out on a new one, whatever its method. */
   readonly onUnsent: (call: UpstreamCall) => void
 }
 
@@ -53,6 +57,10 @@ const INFORMATIONAL_MAX = 16
 const KEEP_ALIVE_MS = 30_000
 /** Where the head of a reply is looked for first. */
 const HEAD_GUESS_BYTES = 4096
+/** Most bytes of a body that goes out together with its head, at the end of the tick. */
+const WHOLE_MAX_BYTES = 4096
+/** Part of the maximum age by which connections differ: those of one moment do not end in one. */
+const AGE_JITTER = 0.1
 /** Most bytes of a reply read and thrown away to save a pipelined connection for the others. */
 const DISCARD_MAX_BYTES = 256 * 1024
 
@@ -93,8 +101,14 @@ export class Http1Connection {
   replying = false
   /** True once it must not take calls. */
   closed = false
+  /** `clock.nowMs` since when it has been unused; 0: it has not been used yet. */
+  idleSinceMs = 0
   /** `clock.nowMs` after which an unused connection is closed. */
   idleUntilMs = 0
+  /** `clock.nowMs` from when on it takes no more calls. */
+  readonly #untilMs: number
+  /** How long it had been unused when the current call came; 0: it comes after another. */
+  #idleMs = 0
   readonly #options: Http1Options
   readonly #timeouts: Timeouts
   readonly #owner: ConnectionOwner
@@ -116,10 +130,16 @@ export class Http1Connection {
   #idleSeconds = 0
   #paused = false
   #ended = false
+  /** The gateway closes it, not the backend. */
+  #isOurs = false
   // Writing
   #out = ''
   /** Head of a request whose body follows: sent with its first piece. */
   #heldHead = ''
+  /** The kernel has not taken all that was written. */
+  #isSending = false
+  /** {@link #kernelPending} when it was looked at last. */
+  #pendingBytes = 0
   /** How many of the last calls are not written yet. */
   #unsent = 0
   #bodyLeft = 0
@@ -149,6 +169,7 @@ export class Http1Connection {
       },
     }
     this.#deadlineMs = clock.nowMs + options.timeouts.connectMs
+    this.#untilMs = toAgeLimit(options.maxAgeMs)
     if (options.secure) {
       const servername = isIP(host) === 0 ? { servername: host } : {}
       const trusted = options.ca === undefined ? {} : { ca: options.ca }
@@ -159,12 +180,16 @@ export class Http1Connection {
       this.#socket = connectTcp(common)
       this.#socket.once('connect', () => this.#open())
     }
+    if (!options.secure) this.#readAfterWriteError()
     this.#socket.on('error', (error) => {
       this.#error = error
+      // Before the end of this tick, when requests are written to it.
+      this.#gone()
     })
     this.#socket.on('end', () => {
       this.#ended = true
-      if (this.#calls.length <= this.#unsent) this.destroy()
+      if (this.#calls.length > this.#unsent) return
+      this.#gone()
     })
     this.#socket.on('drain', () => this.#drained())
     this.#socket.on('close', () => this.#gone())
@@ -180,6 +205,11 @@ export class Http1Connection {
     return this.#socket.writableLength + this.#queuedBytes
   }
 
+  /** It has reached its maximum age. */
+  get isOld(): boolean {
+    return clock.nowMs >= this.#untilMs
+  }
+
   /** Calls under way. */
   get load(): number {
     return this.#calls.length
@@ -190,28 +220,40 @@ export class Http1Connection {
     call.connection = this
     call.deadlineMs = clock.nowMs + this.#timeouts.replyMs
     this.#unsent++
-    if (this.#calls.push(call) === 1 && this.#connected) this.#limit(this.#timeouts.replyMs)
-    if (call.bodyLength === 0) {
+    if (this.#calls.push(call) === 1) {
+      this.#idleMs = this.idleSinceMs === 0 ? 0 : clock.nowMs - this.idleSinceMs
+      if (this.#connected) this.#limit(this.#timeouts.replyMs)
+    }
+    const whole = call.bodyLength === 0 ? call.head : call.whole
+    if (whole !== '') {
       // Written at the end of this turn of the event loop: pipelined heads go out
       // in one write, and the system calls of all connections follow one another.
       if (this.#out === '') flushAtTurnEnd(this)
-      this.#out += call.head
+      this.#out += whole
       return
     }
     this.#heldHead = call.head
     this.#bodyLeft = call.bodyLength
-    if (!this.#connected) return
+    if (this.#connected) this.#askForBody(call)
+  }
+
+  #askForBody(call: UpstreamCall): void {
     call.onReady()
-    if (this.#heldHead !== '') setImmediate(() => this.#releaseHead())
+    // Its body may come in this turn, too.
+    if (this.#heldHead !== '' || this.#out !== '') flushAtTurnEnd(this)
   }
 
   flush(): void {
-    const out = this.#out
+    const out = this.#out + this.#heldHead
+    // The body had come, or the connection is gone: then the calls have been given back.
+    if (this.closed || out === '') return
+    // The body is slow to come.
+    if (this.#heldHead !== '') this.#deadlineMs = 0
     this.#out = ''
+    this.#heldHead = ''
     this.#unsent = 0
-    if (this.closed) return
-    if (this.#queue.length === 0) this.#socket.write(out, 'latin1')
-    else this.#write(Buffer.from(out, 'latin1'), undefined)
+    if (this.#queue.length > 0) this.#write(Buffer.from(out, 'latin1'), undefined)
+    else if (!this.#socket.write(out, 'latin1')) this.#startSending()
   }
 
   /** Sends a piece of the current call's body; `chunk` may be reused after the call. False: wait for `onBodyDrain`. */
@@ -221,6 +263,15 @@ export class Http1Connection {
     const framing = chunked && chunk.length > 0 ? `${chunk.length.toString(16)}\r\n` : ''
     const head = this.#heldHead + framing
     const tail = chunked ? (chunk.length > 0 ? '\r\n' : '') + (last ? '0\r\n\r\n' : '') : ''
+    if (last && this.#heldHead !== '' && chunk.length <= WHOLE_MAX_BYTES) {
+      // Sent as a request without a body is, by `#askForBody`.
+      const whole = head + latin1Slice.call(chunk) + tail
+      this.#heldHead = ''
+      this.#bodyLeft = 0
+      this.#calls[0]!.whole = whole
+      this.#out = whole
+      return true
+    }
     this.#heldHead = ''
     this.#unsent = 0
     const size = head.length + chunk.length + tail.length
@@ -232,9 +283,8 @@ export class Http1Connection {
     if (!chunked) this.#bodyLeft -= chunk.length
     if (last) this.#bodyLeft = 0
     const taken = this.#write(bytes, memory)
-    // Once the socket has taken a piece, the next one is the client's to send.
-    if (last) this.#limit(this.#timeouts.replyMs)
-    else this.#deadlineMs = taken ? 0 : clock.nowMs + this.#timeouts.idleMs
+    if (this.unsentBytes > 0) this.#startSending()
+    else this.#sent()
     return taken
   }
 
@@ -266,12 +316,43 @@ export class Http1Connection {
       }
       this.#queuedBytes -= bytes
       socket.uncork()
-      if (this.#bodyLeft !== 0) this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
-      if (queue.length > 0 || socket.writableNeedDrain) return
+      if (queue.length > 0 || socket.writableNeedDrain) return this.#startSending()
     }
-    // From here on it is the client who is slow, if anyone.
-    if (this.#bodyLeft !== 0) this.#deadlineMs = 0
+    if (this.unsentBytes === 0) this.#sent()
     this.#calls[0]?.onBodyDrain()
+  }
+
+  /** The kernel has not taken all of the request: the backend, which is to read on, has the idle timeout for that. */
+  #startSending(): void {
+    this.#isSending = true
+    this.#pendingBytes = this.#kernelPending()
+    if (!this.#isReplying()) this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
+  }
+
+  /** For the pool's clock: whether the kernel has taken more of the request, or all of it. */
+  #followSending(): void {
+    if (this.unsentBytes === 0) return this.#sent()
+    const pending = this.#kernelPending()
+    if (pending !== this.#pendingBytes) this.#startSending()
+  }
+
+  /** The kernel has taken all there is of the request: now it is for the client to send on, or for the backend to reply. */
+  #sent(): void {
+    this.#isSending = false
+    if (this.#isReplying()) return
+    if (this.#bodyLeft === 0) this.#limit(this.#timeouts.replyMs)
+    else this.#deadlineMs = 0
+  }
+
+  /** From the first byte of a reply on its own limits hold. */
+  #isReplying(): boolean {
+    return this.#calls.length === 0 || this.#state !== HEAD
+  }
+
+  /** Bytes of the write in progress; changes when the kernel takes some of it. */
+  #kernelPending(): number {
+    const { _handle } = this.#socket as { _handle?: { writeQueueSize?: number } | null }
+    return _handle?.writeQueueSize ?? this.#socket.writableLength
   }
 
   #dropQueue(): void {
@@ -311,6 +392,7 @@ export class Http1Connection {
   /** For the pool's clock: ends what has taken too long. */
   sweep(): void {
     if (this.closed) return
+    if (this.#isSending) this.#followSending()
     if (this.#deadlineMs !== 0 && clock.nowMs > this.#deadlineMs) {
       if (this.#connected) this.#fail('timeout', 'the backend did not answer in time')
       else this.#fail('connect-timeout', 'no connection to the backend in time')
@@ -331,6 +413,7 @@ export class Http1Connection {
 
   /** Closes the connection at once. Calls still under way fail. */
   destroy(): void {
+    this.#isOurs = true
     this.#socket.destroy()
     this.#gone()
   }
@@ -340,9 +423,21 @@ export class Http1Connection {
     const call = this.#calls[0]
     if (call === undefined) return
     this.#limit(this.#timeouts.replyMs)
-    if (call.bodyLength === 0) return
-    call.onReady()
-    if (this.#heldHead !== '') setImmediate(() => this.#releaseHead())
+    if (call.bodyLength !== 0 && call.whole === '') this.#askForBody(call)
+  }
+
+  /**
+   * A backend may reply and close before it has read all of a request (RFC 9112 §9.5). Node.js would end a socket that cannot be written to,
+   * and its unread bytes with it: it lives until those have been read, in the next round of the event loop.
+   */
+  #readAfterWriteError(): void {
+    const socket = this.#socket
+    const destroy = socket.destroy.bind(socket)
+    socket.destroy = (error?: NodeJS.ErrnoException) => {
+      if (error?.syscall !== 'write' || this.closed) return destroy(error)
+      setImmediate(() => setImmediate(destroy, error))
+      return socket
+    }
   }
 
   /** The current call has so long for what comes next. */
@@ -350,25 +445,24 @@ export class Http1Connection {
     this.#deadlineMs = this.#calls[0]?.isPatient === true ? 0 : clock.nowMs + ms
   }
 
-  /** Sends a held head on its own: its body is slow to come. */
-  #releaseHead(): void {
-    if (this.#heldHead === '' || this.closed) return
-    const head = this.#heldHead
-    this.#heldHead = ''
-    this.#unsent = 0
-    this.#deadlineMs = 0
-    this.#socket.write(head, 'latin1')
-  }
-
   #gone(): void {
     if (this.closed) return
     const complete = this.#state === BODY_UNTIL_CLOSE && this.#ended && this.#error === undefined
     const kind = this.#connected ? 'closed' : 'connect'
     const detail = this.#error === undefined ? 'connection closed' : toConnectDetail(this.#error)
+    this.#reportIdleClose()
     const [current, ...others] = this.#retire()
     if (complete) current?.onReplyEnd()
     else current?.onFailure({ kind, detail, collateral: false })
     this.#failAll(others, kind, complete || isAlive(current))
+  }
+
+  /** The backend closed it without a reply to what came after it had been idle, if anything did. */
+  #reportIdleClose(): void {
+    if (this.#isOurs || this.served === 0 || this.replying) return
+    const isIdle = this.#calls.length <= this.#unsent
+    const idleMs = isIdle ? clock.nowMs - this.idleSinceMs : this.#idleMs
+    if (idleMs > 0) this.#owner.onIdleClose(idleMs)
   }
 
   /** Fails the current call; the connection is lost to the others too. */
@@ -544,7 +638,12 @@ export class Http1Connection {
       this.#bodyLeft === 0 &&
       this.#heldHead === '' &&
       (call.bodyLength === 0 || this.unsentBytes === 0)
-    if (!this.#persistent || !requestSent || this.#ended) {
+    if (
+      !this.#persistent ||
+      !requestSent ||
+      this.#ended ||
+      (this.#calls.length === 0 && this.isOld)
+    ) {
       const others = this.#retire()
       if (streamed) call.onReplyEnd()
       this.#failAll(others, 'closed', true)
@@ -561,10 +660,16 @@ export class Http1Connection {
       // A second less than the backend says, so that it is not the one who closes first.
       const keptMs =
         idleSeconds > 0 ? Math.min(keepAliveMs, idleSeconds * 1000 - 1000) : keepAliveMs
-      this.idleUntilMs = clock.nowMs + keptMs
+      this.idleSinceMs = clock.nowMs
+      this.idleUntilMs = Math.min(clock.nowMs + keptMs, this.#untilMs)
     }
     this.#owner.onIdle(this)
   }
+}
+
+/** `clock.nowMs` when a connection that is opened now has its maximum age. */
+export function toAgeLimit(maxAgeMs: number = Number.POSITIVE_INFINITY): number {
+  return clock.nowMs + maxAgeMs * (1 - AGE_JITTER * Math.random())
 }
 
 /** The part of the read buffer that was last looked at as a whole body: replies of one kind lie in the same place. */
@@ -580,6 +685,8 @@ function viewOf(bytes: Buffer, from: number, length: number): Buffer {
   return lastView
 }
 
+const { latin1Slice } = Buffer.prototype
+
 /** Whether somebody still waits for the reply to a call. */
 function isAlive(call: UpstreamCall | undefined): boolean {
   return call !== undefined && call.head !== ''
@@ -592,6 +699,8 @@ function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall 
     method: call.method,
     head: '',
     bodyLength: 0,
+    isRepeat: false,
+    whole: '',
     idempotent: true,
     isPatient: false,
     connection,

@@ -4,7 +4,7 @@ import { connect as connectTls } from 'node:tls'
 import { clock } from '../clock.ts'
 import { toConnectDetail } from '../connect-fault.ts'
 import type { UpstreamFailure } from './call.ts'
-import type { Http1Options } from './http1.ts'
+import { type Http1Options, toAgeLimit } from './http1.ts'
 
 /** How connections to a node are made: as those of HTTP/1.1. */
 export type Http2Options = Http1Options
@@ -60,6 +60,8 @@ export class Http2Connection {
   readonly #options: Http2Options
   readonly #owner: Http2Owner
   readonly #connectUntilMs: number
+  /** `clock.nowMs` from when on it takes no more calls. */
+  readonly #untilMs: number
   #session: ClientHttp2Session | undefined = undefined
   #maxLoad = STREAMS_MAX
   /** Of the backend's GOAWAY: streams with greater ids were not served; -1: there was none. */
@@ -70,6 +72,7 @@ export class Http2Connection {
   constructor(options: Http2Options, owner: Http2Owner) {
     this.#options = options
     this.#owner = owner
+    this.#untilMs = toAgeLimit(options.maxAgeMs)
     this.#connectUntilMs = clock.nowMs + options.timeouts.connectMs
     void this.#connect()
   }
@@ -115,7 +118,9 @@ export class Http2Connection {
       const detail = 'no connection to the backend in time'
       return this.#fail({ kind: 'connect-timeout', detail, collateral: false })
     }
-    if (this.load === 0 && !this.closed && clock.nowMs > this.idleUntilMs) this.close()
+    if (this.closed) return
+    if (clock.nowMs > this.#untilMs || (this.load === 0 && clock.nowMs > this.idleUntilMs))
+      this.close()
   }
 
   /** Takes no more calls, and ends when those under way are over. */

@@ -21,6 +21,16 @@ export interface PoolOptions extends Http1Options {
   readonly maxWaiting: number
 }
 
+/** A shorter time says nothing about a limit: servers end connections for other reasons, too. */
+const LEARNED_MIN_MS = 400
+/** Closes of one look that differ by more are those of a server that ends, not of an idle limit. */
+const SPREAD_MAX_MS = 500
+/** How much earlier than a connection was closed others are given up: a tenth, and what the clock may be wrong by. */
+const MARGIN = 0.1
+const CLOCK_MS = 200
+/** How long a limit is believed that no close has confirmed. */
+const LEARNED_FOR_MS = 10 * 60_000
+
 /** The connections to one node. Those in use are bounded, those unused are kept for a while, the latest used first. */
 export class Pool implements ClockedPool, ConnectionOwner {
   readonly memory: HeadMemory = new HeadMemory()
@@ -31,6 +41,12 @@ export class Pool implements ClockedPool, ConnectionOwner {
   readonly #pipelined: Http1Connection[] = []
   readonly #waiting: { readonly call: UpstreamCall; readonly untilMs: number }[] = []
   #closed = false
+  /** Milliseconds after which the node is believed to close an unused connection. */
+  #idleLimitMs = Number.POSITIVE_INFINITY
+  #learnedUntilMs = 0
+  /** The shortest and the longest idle time of connections that the node closed since the last look. */
+  #shortestMs = Number.POSITIVE_INFINITY
+  #longestMs = 0
 
   constructor(options: PoolOptions) {
     this.#options = options
@@ -80,6 +96,7 @@ export class Pool implements ClockedPool, ConnectionOwner {
   }
 
   sweep(): void {
+    this.#learn()
     for (const connection of this.#connections) connection.sweep()
     while (this.#waiting[0] !== undefined && clock.nowMs > this.#waiting[0].untilMs) {
       this.#refuse(this.#waiting.shift()!.call)
@@ -106,7 +123,13 @@ export class Pool implements ClockedPool, ConnectionOwner {
     this.#serveWaiting()
   }
 
+  onIdleClose(idleMs: number): void {
+    this.#shortestMs = Math.min(this.#shortestMs, idleMs)
+    this.#longestMs = Math.max(this.#longestMs, idleMs)
+  }
+
   onUnsent(call: UpstreamCall): void {
+    call.isRepeat = true
     this.dispatch(call)
   }
 
@@ -116,7 +139,11 @@ export class Pool implements ClockedPool, ConnectionOwner {
   }
 
   /** A connection that takes this call now. */
-  #find({ idempotent, bodyLength }: UpstreamCall): Http1Connection | undefined {
+  #find({ idempotent, bodyLength, isRepeat }: UpstreamCall): Http1Connection | undefined {
+    if (isRepeat) {
+      const added = this.#openInPlace()
+      if (added !== undefined || this.#options.pipeline === 1) return added
+    }
     if (this.#options.pipeline > 1) {
       if (idempotent && bodyLength === 0) return this.#findShared()
       const unused = this.#findIdle() ?? this.#open()
@@ -132,7 +159,7 @@ export class Pool implements ClockedPool, ConnectionOwner {
   #findShared(): Http1Connection | undefined {
     let best: Http1Connection | undefined
     for (const connection of this.#pipelined) {
-      if (connection.streaming) continue
+      if (connection.streaming || connection.isOld) continue
       if (best === undefined || connection.load < best.load) best = connection
     }
     if (best !== undefined && best.load < this.#options.pipeline) return best
@@ -142,9 +169,55 @@ export class Pool implements ClockedPool, ConnectionOwner {
   }
 
   #findIdle(): Http1Connection | undefined {
-    let idle = this.#idle.pop()
-    while (idle?.closed) idle = this.#idle.pop()
-    return idle
+    for (;;) {
+      const idle = this.#idle.pop()
+      if (idle === undefined) return undefined
+      if (idle.closed) continue
+      if (idle.served === 0 || clock.nowMs <= this.#idleUntilMs(idle)) return idle
+      this.#drop(idle)
+    }
+  }
+
+  /** A new connection, in place of the one that has been unused for longest where there is no room. */
+  #openInPlace(): Http1Connection | undefined {
+    const { budget, maxConnections } = this.#options
+    if (this.#connections.size >= maxConnections || (budget?.left ?? 1) <= 0) {
+      const longest = this.#idle.shift()
+      if (longest !== undefined) this.#drop(longest)
+    }
+    return this.#open()
+  }
+
+  /** Closes an unused connection that is out of the list, and leaves its room to the caller. */
+  #drop(connection: Http1Connection): void {
+    if (this.#connections.delete(connection)) returnConnection(this.#options.budget)
+    connection.destroy()
+  }
+
+  #idleUntilMs({ idleUntilMs, idleSinceMs }: Http1Connection): number {
+    return Math.min(idleUntilMs, idleSinceMs + this.#idleLimitMs)
+  }
+
+  /** Takes the idle limit of the node from the closes since the last look, and closes what has been unused for nearly as long. */
+  #learn(): void {
+    const shortestMs = this.#shortestMs
+    if (this.#longestMs > 0) {
+      const isLimit = this.#longestMs - shortestMs <= SPREAD_MAX_MS && shortestMs >= LEARNED_MIN_MS
+      this.#shortestMs = Number.POSITIVE_INFINITY
+      this.#longestMs = 0
+      if (isLimit) {
+        this.#idleLimitMs = Math.min(this.#idleLimitMs, shortestMs * (1 - MARGIN) - CLOCK_MS)
+        this.#learnedUntilMs = clock.nowMs + LEARNED_FOR_MS
+      }
+    }
+    if (this.#idleLimitMs === Number.POSITIVE_INFINITY) return
+    if (clock.nowMs > this.#learnedUntilMs) {
+      this.#idleLimitMs = Number.POSITIVE_INFINITY
+      return
+    }
+    while (this.#idle[0] !== undefined && clock.nowMs > this.#idleUntilMs(this.#idle[0])) {
+      this.#drop(this.#idle.shift()!)
+    }
   }
 
   #open(): Http1Connection | undefined {

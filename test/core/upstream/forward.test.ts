@@ -87,6 +87,22 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       client.destroy()
     })
 
+    t.test('a request is repeated on a new connection when all kept ones are dead', async (t) => {
+      const backend = await openRawBackend(t, {
+        // As after a reset of the machine: each kept connection ends at its next request.
+        onRequest: (server) => {
+          if (server.requests === 1) server.reply()
+          else server.socket.resetAndDestroy()
+        },
+      })
+      const { port } = await openGateway(t, { app: [backend.port] }, { listener })
+      const ask = async () => (await fetch(`http://127.0.0.1:${port}/app`)).status
+      t.strictSame(await Promise.all([ask(), ask(), ask()]), [200, 200, 200])
+      t.equal(backend.connections.length, 3)
+      t.equal(await ask(), 200)
+      t.equal(backend.connections.length, 4)
+    })
+
     t.test('replies without a body stay so', async (t) => {
       const replies = [
         'HTTP/1.1 204 No Content\r\nX: 1\r\n\r\n',

@@ -25,6 +25,7 @@ function open(port: number, options: Partial<Http1Options> = {}) {
       memory: new HeadMemory(),
       onIdle: () => told.idle++,
       onGone: () => told.gone++,
+      onIdleClose: () => {},
       onUnsent: (call) => told.unsent.push(call),
     },
   )
@@ -575,4 +576,97 @@ t.test('a long reply over TLS stops and goes on with its reader', async (t) => {
   server.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`).send(body)
   await call.done
   t.ok(Buffer.concat(call.chunks).equals(body))
+})
+
+t.test('the reply timeout starts when the last byte of the request has left', async (t) => {
+  const realNow = performance.now.bind(performance)
+  let aheadMs = 0
+  performance.now = () => realNow() + aheadMs
+  t.teardown(() => {
+    performance.now = realNow
+  })
+  const advance = (ms: number) => {
+    aheadMs += ms
+    clock.nowMs = performance.now()
+    connection.sweep()
+  }
+  const backend = await openRawBackend(t, { keep: false })
+  const { connection } = open(backend.port)
+  const bytes = 24 * 1024 * 1024
+  const piece = Buffer.alloc(256 * 1024)
+  const call = new Collector({ method: 'POST', bodyLength: bytes })
+  connection.send(call)
+  const server = await backend.connection()
+  server.socket.pause()
+  await turn()
+  for (let sent = 0; sent < bytes; sent += piece.length)
+    connection.sendBody(piece, sent + piece.length === bytes)
+  const before = connection.unsentBytes
+  t.ok(before > 0)
+  advance(15 * SECOND)
+  t.equal(call.failure, undefined, 'beyond the reply timeout')
+  server.socket.resume()
+  await until(() => connection.unsentBytes < before)
+  server.socket.pause()
+  advance(15 * SECOND)
+  t.equal(call.failure, undefined, 'beyond the idle timeout, which progress has renewed')
+  server.socket.resume()
+  await until(() => connection.unsentBytes === 0)
+  connection.sweep()
+  advance(9 * SECOND)
+  t.equal(call.failure, undefined)
+  advance(2 * SECOND)
+  t.equal(call.failure?.kind, 'timeout', 'no reply within the reply timeout')
+})
+
+t.test('a backend that reads nothing more of the request has the idle timeout', async (t) => {
+  const backend = await openRawBackend(t, { keep: false })
+  const { connection } = open(backend.port)
+  const bytes = 24 * 1024 * 1024
+  const call = new Collector({ method: 'POST', bodyLength: bytes })
+  connection.send(call)
+  const server = await backend.connection()
+  server.socket.pause()
+  await turn()
+  connection.sendBody(Buffer.alloc(bytes), true)
+  // The kernel may take some of it still, which renews the limit.
+  let passedMs = 0
+  await until(() => {
+    passedMs += 21 * SECOND
+    pass(passedMs, connection)
+    return call.failure !== undefined
+  })
+  t.equal(call.failure?.kind, 'timeout')
+})
+
+t.test('a reply that came before writing the request failed is received', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({ method: 'POST', bodyLength: 1_000_000 })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  server.socket.pause()
+  await turn()
+  connection.sendBody(Buffer.alloc(100_000), false)
+  // Closed with bytes unread, it is reset.
+  server.reply('no', '501 Not Implemented').socket.destroy()
+  for (let sent = 1; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)
+  await call.done
+  t.equal(call.status, 501)
+  t.equal(call.body, 'no')
+  t.equal(connection.closed, true)
+})
+
+t.test('a connection that is reset without a reply fails while it is written to', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({ method: 'POST', bodyLength: 1_000_000 })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  server.socket.resetAndDestroy()
+  for (let sent = 0; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)
+  await call.done
+  t.equal(call.failure?.kind, 'closed')
 })

@@ -404,3 +404,158 @@ t.test('of calls lost with one connection, one blames the backend', async (t) =>
     )
   }
 })
+
+const realNow = performance.now.bind(performance)
+let aheadMs = 0
+performance.now = () => realNow() + aheadMs
+
+/** Lets time pass for the connections, until the end of the file. */
+function advance(ms: number): void {
+  aheadMs += ms
+  clock.nowMs = performance.now()
+}
+
+/** A pool with as many unused connections. */
+async function openKept(
+  port: number,
+  connections: number,
+  options: Partial<PoolOptions> = {},
+): Promise<Pool> {
+  const pool = openPool(port, { maxConnections: connections, maxWaiting: 10, ...options })
+  const calls = Array.from({ length: connections }, () => dispatch(pool))
+  await Promise.all(calls.map(({ done }) => done))
+  t.equal(pool.size, connections)
+  return pool
+}
+
+for (const pipeline of [1, 4]) {
+  t.test(
+    `a repeat opens a new connection, in place of a kept one; pipeline ${pipeline}`,
+    async (t) => {
+      const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+      const pool = await openKept(backend.port, pipeline === 1 ? 2 : 1, { pipeline })
+      const before = backend.connections.length
+      const call = new Collector()
+      call.isRepeat = true
+      pool.dispatch(call)
+      await call.done
+      t.equal(call.body, 'ok')
+      if (pipeline > 1) return
+      t.equal(backend.connections.length, before + 1)
+      t.equal(pool.size, 2)
+    },
+  )
+}
+
+t.test('a repeat waits for room, and then takes a new connection', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  const first = dispatch(pool)
+  const repeat = new Collector()
+  repeat.isRepeat = true
+  pool.dispatch(repeat)
+  const server = await backend.connection()
+  await server.request()
+  server.reply()
+  await first.done
+  const next = await backend.connection(1)
+  await next.request()
+  next.reply('new')
+  await repeat.done
+  t.equal(repeat.body, 'new')
+  t.equal(pool.size, 1)
+})
+
+t.test('a short body that a connection ended before goes out on a new one', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 3 })
+  const calls = [dispatch(pool), dispatch(pool)]
+  for (const i of [0, 1]) {
+    const server = await backend.connection(i)
+    await server.request()
+    server.reply()
+  }
+  await Promise.all(calls.map(({ done }) => done))
+  const post: Collector = new Collector({
+    method: 'POST',
+    idempotent: false,
+    bodyLength: 4,
+    onReady: () => {
+      t.equal(post.connection!.sendBody(Buffer.from('body'), true), true)
+    },
+  })
+  pool.dispatch(post)
+  // The end of a connection shows in the same tick as the request, or not at all.
+  post.connection!.destroy()
+  const server = await backend.connection(2)
+  await server.until(() => server.text.endsWith('body'))
+  t.match(server.text, /^POST .*\r\n\r\nbody$/s)
+  t.equal(server.reads, 1, 'head and body in one write')
+  server.reply('served')
+  await post.done
+  t.equal(post.body, 'served')
+  t.strictSame(post.events, ['unsent', 'reply'])
+})
+
+t.test('what a node closes when it is idle teaches how long it may be', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = await openKept(backend.port, 2)
+  const close = async (idleMs: number, connections: number[]) => {
+    advance(idleMs)
+    const size = pool.size
+    for (const i of connections) backend.connections[i]!.socket.destroy()
+    await until(() => pool.size === size - connections.length)
+    pool.sweep()
+  }
+  await close(2 * SECOND, [0])
+  t.equal(pool.size, 0, 'the other one has been idle for as long')
+  await dispatch(pool).done
+  advance(1.4 * SECOND)
+  await dispatch(pool).done
+  t.equal(backend.connections.length, 3, 'used while it is younger')
+  advance(1.7 * SECOND)
+  await dispatch(pool).done
+  t.equal(backend.connections.length, 4, 'not when it has been idle for nearly as long')
+  advance(11 * 60 * SECOND)
+  pool.sweep()
+  await dispatch(pool).done
+  advance(1.7 * SECOND)
+  await dispatch(pool).done
+  t.equal(backend.connections.length, 5, 'forgotten after ten minutes')
+})
+
+t.test('a node that ends teaches nothing', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = await openKept(backend.port, 2)
+  const kept = dispatch(pool)
+  advance(3 * SECOND)
+  const young = dispatch(pool)
+  await Promise.all([kept.done, young.done])
+  advance(1 * SECOND)
+  await dispatch(pool).done
+  advance(0.6 * SECOND)
+  for (const server of backend.connections) server.socket.destroy()
+  await until(() => pool.size === 0)
+  pool.sweep()
+  await dispatch(pool).done
+  advance(3 * SECOND)
+  await dispatch(pool).done
+  t.equal(backend.connections.length, 3)
+})
+
+t.test('a connection takes no more calls once it has its maximum age', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  for (const pipeline of [1, 4]) {
+    const from = backend.connections.length
+    const pool = openPool(backend.port, { pipeline, maxAgeMs: 10 * SECOND })
+    for (let i = 0; i < 4; i++) {
+      await dispatch(pool).done
+      advance(3 * SECOND)
+    }
+    t.equal(backend.connections.length, from + 1, 'none before it')
+    await dispatch(pool).done
+    t.equal(backend.connections.length, from + 2, 'although it was never idle for long')
+    pool.sweep()
+    t.equal(pool.size, 1)
+  }
+})
