@@ -202,6 +202,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       clientCa,
       maxConnections,
       maxMessageBytes: settings.maxMessageBytes,
+      clientKeepAliveMs: settings.clientKeepAliveMs,
       handle: gateway.handle,
     },
     log,

@@ -16,7 +16,7 @@ import {
   splitList,
 } from './settings-sources.ts'
 
-const SERVICE_KEYS: readonly string[] = ['nodes', 'balance']
+const SERVICE_KEYS: readonly string[] = ['nodes', 'balance', 'keep_alive', 'max_connection_age']
 /** Settings that name files, which belong to the folder of the file that names them. */
 const FILE_SETTINGS: readonly (keyof Settings)[] = [
   'tlsCertFiles',
@@ -133,6 +133,8 @@ function readServices(source: YamlSource, { value }: YamlEntry): ServiceEntry[] 
 function readService(source: YamlSource, { key, name, value }: YamlEntry): ServiceEntry {
   let nodes = value
   let balance: string | undefined
+  let keepAliveMs: number | undefined
+  let maxConnectionAgeMs: number | undefined
   const body = source.follow(value)
   if (isMap(body)) {
     nodes = undefined
@@ -140,6 +142,9 @@ function readService(source: YamlSource, { key, name, value }: YamlEntry): Servi
       if (entry.name === 'nodes') nodes = entry.value
       else if (entry.name === 'balance')
         balance = readSetting(source, 'balance', entry, '')?.values[0]
+      else if (entry.name === 'keep_alive') keepAliveMs = readMs(source, 'keepAliveMs', entry)
+      else if (entry.name === 'max_connection_age')
+        maxConnectionAgeMs = readMs(source, 'maxConnectionAgeMs', entry)
       else source.report(entry.key, unknownKey(entry.name, SERVICE_KEYS))
     }
   }
@@ -157,7 +162,23 @@ function readService(source: YamlSource, { key, name, value }: YamlEntry): Servi
   } catch (error) {
     source.report(key, (error as Error).message)
   }
-  return { name, nodes: texts.map(({ text }) => text), balance, at: source.at(key) }
+  return {
+    name,
+    nodes: texts.map(({ text }) => text),
+    balance,
+    keepAliveMs,
+    maxConnectionAgeMs,
+    at: source.at(key),
+  }
+}
+
+function readMs(
+  source: YamlSource,
+  key: 'keepAliveMs' | 'maxConnectionAgeMs',
+  entry: YamlEntry,
+): number | undefined {
+  const given = readSetting(source, key, entry, '')
+  return given && SETTINGS[key].parse(given.values)
 }
 
 function checkNodes(source: YamlSource, name: string, texts: readonly YamlText[]): void {

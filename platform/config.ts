@@ -8,6 +8,9 @@ export interface ServiceEntry {
   readonly nodes: readonly string[]
   /** Its own node choice; undefined: that of the gateway. */
   readonly balance: string | undefined
+  /** Its own `keep_alive` and `max_connection_age`, milliseconds; undefined: those of the gateway. */
+  readonly keepAliveMs: number | undefined
+  readonly maxConnectionAgeMs: number | undefined
   /** `mx.yaml:3:5`, for errors found later. */
   readonly at: string
 }

@@ -2,7 +2,7 @@ import type { Configuration } from './configuration.ts'
 import { findOddities } from './find-oddities.ts'
 import type { Log } from './log.ts'
 import { planPlugins } from './plan-plugins.ts'
-import { listBalances, listServices } from './services.ts'
+import { listOwn, listServices, OWN_SETTINGS } from './services.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import { SETTING_KEYS } from './settings-sources.ts'
 
@@ -37,10 +37,10 @@ export function findChanges(
 const LISTED_APART: readonly (keyof Settings)[] = ['backends', 'plugins']
 
 function toServices(configuration: Configuration): Map<string, unknown> {
-  const balances = listBalances(configuration)
+  const own = OWN_SETTINGS.map((key) => listOwn(configuration, key))
   const services = new Map<string, unknown[]>()
   for (const { name, nodes } of listServices(configuration))
-    services.set(name, [...(services.get(name) ?? [balances.get(name)]), ...nodes])
+    services.set(name, [...(services.get(name) ?? own.map((values) => values.get(name))), ...nodes])
   return services
 }
 

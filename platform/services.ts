@@ -1,6 +1,7 @@
 import { parseBackend } from '../adapters/registry/static.ts'
 import type { Service } from '../core/contracts/registry.ts'
 import { joinName } from '../core/route.ts'
+import type { ServiceEntry } from './config.ts'
 import type { Configuration } from './configuration.ts'
 
 /** The services a configuration lists, by full name: those of `--backend`, and those of `mx.yaml` that no flag replaces. */
@@ -19,11 +20,20 @@ export function listNames(configuration: Configuration): readonly string[] {
   return [...new Set(listServices(configuration).map(({ name }) => name))]
 }
 
-/** Node choices of single services, by full name. */
-export function listBalances({ settings, config }: Configuration): ReadonlyMap<string, string> {
-  const own = config.services.flatMap(({ name, balance }) => {
+/** The settings that a service may have of its own. */
+export const OWN_SETTINGS = ['balance', 'keepAliveMs', 'maxConnectionAgeMs'] as const
+export type OwnSetting = (typeof OWN_SETTINGS)[number]
+
+/** Values of one setting that single services have of their own, by full name. */
+export function listOwn<Key extends OwnSetting>(
+  { settings, config }: Configuration,
+  key: Key,
+): ReadonlyMap<string, NonNullable<ServiceEntry[Key]>> {
+  const own = new Map<string, NonNullable<ServiceEntry[Key]>>()
+  for (const service of config.services) {
+    const { name, [key]: value } = service
     const full = name.includes('.') ? name : joinName(settings.namespace, name)
-    return balance === undefined ? [] : [[full, balance] as const]
-  })
-  return new Map(own)
+    if (value !== undefined) own.set(full, value as NonNullable<ServiceEntry[Key]>)
+  }
+  return own
 }

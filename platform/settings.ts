@@ -182,6 +182,9 @@ export interface Settings extends QuotaSettings {
   readonly maxUnreadBytes: number | 'auto'
   readonly maxConnections: number | 'auto'
   readonly connectTimeoutMs: number
+  readonly keepAliveMs: number
+  readonly maxConnectionAgeMs: number
+  readonly clientKeepAliveMs: number
   readonly replyTimeoutMs: number
   readonly idleTimeoutMs: number
   readonly requestTimeoutMs: number
@@ -992,6 +995,35 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
       'Longest wait for a connection to a backend, then the next node, or 504 (calls: 502)',
     default: '5s',
     live: true,
+    parse: one(parseTimeout),
+  },
+  keepAliveMs: {
+    name: 'keep_alive',
+    kind: 'text',
+    form: 'duration',
+    description:
+      'Idle time after which an HTTP/1.1 connection to a backend is closed; less where the backend announces or shows a shorter limit',
+    default: '4s',
+    live: true,
+    parse: one(parseTimeout),
+  },
+  maxConnectionAgeMs: {
+    name: 'max_connection_age',
+    kind: 'text',
+    form: 'duration or none',
+    description:
+      'Age at which a connection to a backend takes no more requests, so that a changed address of its name is used; or none',
+    default: '5m',
+    live: true,
+    parse: one(parseLongest),
+  },
+  clientKeepAliveMs: {
+    name: 'client_keep_alive',
+    kind: 'text',
+    form: 'duration',
+    description:
+      'Idle time after which a connection of a client is closed; listener node only, longer than that of a load balancer in front',
+    default: '75s',
     parse: one(parseTimeout),
   },
   replyTimeoutMs: {

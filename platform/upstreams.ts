@@ -6,7 +6,7 @@ import { Pool } from '../core/upstream/pool.ts'
 import type { PoolAddress, UpstreamOptions } from '../core/upstream/upstream.ts'
 import type { Configuration } from './configuration.ts'
 import type { Log } from './log.ts'
-import { listBalances } from './services.ts'
+import { listOwn } from './services.ts'
 import type { Settings } from './settings.ts'
 
 /** How the nodes of services are reached and chosen, by the configuration in force. */
@@ -26,9 +26,7 @@ export interface UpstreamsOptions {
   readonly log: Log
 }
 
-/** How long an unused connection to a backend is kept, unless it names less: shorter than servers' own usual 5 s, so that it is not they who close first. */
-const KEEP_ALIVE_MS = 4_000
-/** The same of HTTP/2, where the backend says when it closes one. */
+/** Idle time of an HTTP/2 connection, whose end the backend announces. */
 const HTTP2_KEEP_ALIVE_MS = 60_000
 /** Requests that may wait for a connection to one node, once it has as many as it may. */
 const MAX_WAITING = 1024
@@ -37,11 +35,16 @@ export function createUpstreams(
   configuration: Configuration,
   { maxConnections, findCaller, metrics, log }: UpstreamsOptions,
 ): Upstreams {
-  let { balance } = configuration.settings
-  let balances = listBalances(configuration)
+  let { balance, keepAliveMs, maxConnectionAgeMs } = configuration.settings
+  let balances = listOwn(configuration, 'balance')
+  let keepAlives = listOwn(configuration, 'keepAliveMs')
+  let maxAges = listOwn(configuration, 'maxConnectionAgeMs')
   const timeouts = toTimeouts(configuration.settings)
   const budget = { left: maxConnections }
-  const createPool = ({ host, port, secure, pipeline, lookup }: PoolAddress): Pool => {
+  const createPool = (
+    service: string,
+    { host, port, secure, pipeline, lookup }: PoolAddress,
+  ): Pool => {
     return new Pool({
       host,
       port,
@@ -49,13 +52,22 @@ export function createUpstreams(
       lookup,
       pipeline,
       timeouts,
-      keepAliveMs: KEEP_ALIVE_MS,
+      // A reload changes both for open pools, too.
+      get keepAliveMs() {
+        return keepAlives.get(service) ?? keepAliveMs
+      },
+      get maxAgeMs() {
+        return maxAges.get(service) ?? maxConnectionAgeMs
+      },
       maxConnections,
       budget,
       maxWaiting: MAX_WAITING,
     })
   }
-  const createHttp2Pool = ({ host, port, secure, lookup }: PoolAddress): Http2Pool => {
+  const createHttp2Pool = (
+    service: string,
+    { host, port, secure, lookup }: PoolAddress,
+  ): Http2Pool => {
     return new Http2Pool({
       host,
       port,
@@ -63,6 +75,9 @@ export function createUpstreams(
       lookup,
       timeouts,
       keepAliveMs: HTTP2_KEEP_ALIVE_MS,
+      get maxAgeMs() {
+        return maxAges.get(service) ?? maxConnectionAgeMs
+      },
       maxConnections,
       budget,
       maxWaiting: MAX_WAITING,
@@ -73,8 +88,8 @@ export function createUpstreams(
       const counters = metrics?.services.of(service)
       return {
         balance: parseBalance(balances.get(service) ?? balance),
-        createPool,
-        createHttp2Pool,
+        createPool: (address) => createPool(service, address),
+        createHttp2Pool: (address) => createHttp2Pool(service, address),
         ...(findCaller && { findCaller }),
         onSkip: (node, reason) => log.warn({ service, node: node.id }, `node left out: ${reason}`),
         onEject(node, forMs) {
@@ -87,8 +102,10 @@ export function createUpstreams(
     },
 
     use(next) {
-      balance = next.settings.balance
-      balances = listBalances(next)
+      ;({ balance, keepAliveMs, maxConnectionAgeMs } = next.settings)
+      balances = listOwn(next, 'balance')
+      keepAlives = listOwn(next, 'keepAliveMs')
+      maxAges = listOwn(next, 'maxConnectionAgeMs')
       Object.assign(timeouts, toTimeouts(next.settings))
     },
   }

@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import { addClientCert, toClientCertFields } from './client-cert.ts'
 import type { Guard } from './guard.ts'
-import { HEADER_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from './http-limits.ts'
+import { HEADER_TIMEOUT_MS } from './http-limits.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 import { readHttp2Head } from './http2-request.ts'
 import { readPeerAddress } from './peer-addresses.ts'
@@ -24,6 +24,8 @@ export interface Http2Serving {
   readonly guard: Guard
   readonly secure: boolean
   readonly handle: (x: Exchange) => void
+  /** Milliseconds after which an idle connection is closed. */
+  readonly keepAliveMs: number
 }
 
 /** One client connection on node:http2 (RFC 9113): its requests are served side by side. */
@@ -56,7 +58,7 @@ export class Http2Connection {
     session.on('stream', serve)
     // A client that speaks the protocol may keep the connection in reserve.
     session.once('remoteSettings', () => {
-      this.#idleUntilMs = clock.nowMs + KEEP_ALIVE_TIMEOUT_MS
+      this.#idleUntilMs = clock.nowMs + serving.keepAliveMs
     })
   }
 
@@ -64,7 +66,7 @@ export class Http2Connection {
   finished(x: Http2Exchange): void {
     this.#exchanges.delete(x)
     if (this.#exchanges.size > 0) return
-    const waitMs = this.#session.closed ? FAREWELL_TIMEOUT_MS : KEEP_ALIVE_TIMEOUT_MS
+    const waitMs = this.#session.closed ? FAREWELL_TIMEOUT_MS : this.#serving.keepAliveMs
     this.#idleUntilMs = clock.nowMs + waitMs
   }
 

@@ -20,6 +20,8 @@ export interface ListenerOptions {
   readonly http2?: 'tls' | 'cleartext' | 'off'
   /** Client connections accepted at a time; more are closed at once. @default unlimited */
   readonly maxConnections?: number
+  /** Milliseconds after which the `node` listener closes an idle client connection; `uws` closes one after some 10 s. @default 75000 */
+  readonly clientKeepAliveMs?: number
   /** Longest WebSocket message read from a client, in bytes. @default 16777216 */
   readonly maxMessageBytes?: number
   /**

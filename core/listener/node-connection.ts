@@ -4,14 +4,12 @@ import { clock } from '../clock.ts'
 import { formatError, type GatewayError } from '../errors.ts'
 import { toClientCertFields } from './client-cert.ts'
 import { SERVICE_RESTART } from './close-codes.ts'
-import { HEADER_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from './http-limits.ts'
+import { HEADER_TIMEOUT_MS } from './http-limits.ts'
 import type { NodeExchange } from './node-exchange.ts'
 import { readPeerAddress } from './peer-addresses.ts'
 
 /** Pipelined requests kept; what comes after them is left unanswered, and the connection is closed (RFC 9112 §9.3.2). */
 const WAITING_MAX = 256
-/** The longest time between two requests: the silence before the head, and the head. */
-const IDLE_MAX_MS = KEEP_ALIVE_TIMEOUT_MS + HEADER_TIMEOUT_MS
 /** How long, and for how many bytes, a connection is read on after its last reply: a reset would take the reply with it (RFC 9112 §9.6). */
 const LINGER_MS = 2000
 const LINGER_MAX_BYTES = 1024 * 1024
@@ -26,6 +24,8 @@ export class NodeConnection {
   readonly clientCert: readonly string[]
   readonly #socket: Socket
   readonly #handle: (x: NodeExchange) => void
+  /** The longest time between two requests: the silence before the head, and the head. */
+  readonly #idleMaxMs: number
   #current: NodeExchange | undefined = undefined
   #waiting: NodeExchange[] = []
   /** No request is taken any more: the next or present reply is the last. */
@@ -36,8 +36,14 @@ export class NodeConnection {
   /** `clock.nowMs` when the last exchange ended, or the connection began. */
   #idleSinceMs = clock.nowMs
 
-  constructor(socket: Socket, handle: (x: NodeExchange) => void, maxMessageBytes: number) {
+  constructor(
+    socket: Socket,
+    handle: (x: NodeExchange) => void,
+    maxMessageBytes: number,
+    keepAliveMs: number,
+  ) {
     this.#socket = socket
+    this.#idleMaxMs = keepAliveMs + HEADER_TIMEOUT_MS
     this.maxMessageBytes = maxMessageBytes
     this.#handle = handle
     this.clientCert = toClientCertFields(socket)
@@ -148,7 +154,7 @@ export class NodeConnection {
 
   /** For the listener, every now and then: closes an idle connection. The timer of node:http starts anew with every empty line, which is no request. */
   sweep(nowMs: number): void {
-    if (this.#current === undefined && nowMs - this.#idleSinceMs > IDLE_MAX_MS)
+    if (this.#current === undefined && nowMs - this.#idleSinceMs > this.#idleMaxMs)
       this.#socket.destroy()
   }
 

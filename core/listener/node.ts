@@ -41,7 +41,6 @@ const SERVER_OPTIONS: ServerOptions = {
   requireHostHeader: false,
   maxHeaderSize: HEADER_MAX_BYTES,
   headersTimeout: HEADER_TIMEOUT_MS,
-  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   // A body may take as long as it keeps coming.
   requestTimeout: 0,
   connectionsCheckingInterval: TIMEOUT_CHECK_MS,
@@ -54,15 +53,17 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     tls,
     clientCa,
     handle,
+    clientKeepAliveMs = KEEP_ALIVE_TIMEOUT_MS,
     maxMessageBytes = MESSAGE_MAX_BYTES,
     http2: http2Mode = 'tls',
   } = options
+  const serverOptions = { ...SERVER_OPTIONS, keepAliveTimeout: clientKeepAliveMs }
   const secure = tls !== undefined
   const hasHttp2 = http2Mode === 'cleartext' || (secure && http2Mode === 'tls')
   const { server, release } =
     tls === undefined
-      ? { server: createServer(SERVER_OPTIONS), release: () => {} }
-      : createTlsServer(SERVER_OPTIONS, tls, hasHttp2, clientCa)
+      ? { server: createServer(serverOptions), release: () => {} }
+      : createTlsServer(serverOptions, tls, hasHttp2, clientCa)
   const event = secure ? 'secureConnection' : 'connection'
   const sockets = new Set<Socket>()
   const connections = new Map<Duplex, NodeConnection>()
@@ -81,7 +82,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   })
   const [serveHttp1] = server.listeners(event) as [(socket: Socket) => void]
   const admit = (socket: Socket): void => {
-    const connection = new NodeConnection(socket, handle, maxMessageBytes)
+    const connection = new NodeConnection(socket, handle, maxMessageBytes, clientKeepAliveMs)
     connections.set(socket, connection)
     socket.once('close', () => connections.delete(socket))
     if (draining) connection.drain(keepsIdle)
@@ -89,7 +90,12 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   }
   // Loaded by those only who serve it.
   const http2 = hasHttp2
-    ? (await import('./http2.ts')).createHttp2({ guard, secure, handle })
+    ? (await import('./http2.ts')).createHttp2({
+        guard,
+        secure,
+        handle,
+        keepAliveMs: clientKeepAliveMs,
+      })
     : undefined
   const preface =
     http2 === undefined || secure ? undefined : createPrefaceReader(admit, http2.accept)

@@ -92,14 +92,13 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
   }
 
   // Lengths are for whoever reads the connection: HTTP/2 has streams.
-  for (const closer of http2 ? [] : ['the client', 'the gateway', 'a drain']) {
+  for (const closer of http2 ? [] : ['the client', 'a drain']) {
     t.test(`bodyless replies that end a connection, by the wish of ${closer}`, async (t) => {
       const pending: Exchange[] = []
       const { port, listener } = await openListener(t, create, (x) => {
         if (pending.push(x) < bodyless.length) return
         if (closer === 'a drain') listener.drain()
         for (const x of pending) {
-          if (closer === 'the gateway') x.closing = true
           bodyless[Number(x.path.slice(1))]![1](x)
         }
       })
@@ -112,7 +111,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
         await client.until(({ text }) => text.includes('\r\n\r\n'))
         if (closer === 'the client') await client.ended()
         else t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: says so`)
-        t.match(client.text, /^HTTP[^]*?\r\n\r\n$/, `${title}: no body`)
+        t.match(client.text, /^HTTP.*?\r\n\r\n$/s, `${title}: no body`)
         const sent = /\r\ncontent-length: (.*)\r\n/i.exec(client.text)?.[1]
         if (length === undefined) t.equal(sent, undefined, title)
         else t.match(sent, length, title)

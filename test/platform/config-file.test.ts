@@ -29,6 +29,8 @@ services:
   one: 127.0.0.1:9003
   acme.shop:
     balance: least-conn
+    keep_alive: 2s
+    max_connection_age: none
     nodes:
       - 127.0.0.1:9004
 plugins:
@@ -56,11 +58,17 @@ plugins:
       balance: undefined,
       at: '/etc/mx/mx.yaml:10:3',
     },
-    { name: 'one', nodes: ['127.0.0.1:9003'] },
-    { name: 'acme.shop', nodes: ['127.0.0.1:9004'], balance: 'least-conn' },
+    { name: 'one', nodes: ['127.0.0.1:9003'], keepAliveMs: undefined },
+    {
+      name: 'acme.shop',
+      nodes: ['127.0.0.1:9004'],
+      balance: 'least-conn',
+      keepAliveMs: 2000,
+      maxConnectionAgeMs: Number.POSITIVE_INFINITY,
+    },
   ])
   t.match(plugins, [
-    { specifier: 'request-id', options: undefined, at: '/etc/mx/mx.yaml:17:5' },
+    { specifier: 'request-id', options: undefined, at: '/etc/mx/mx.yaml:19:5' },
     { specifier: 'cors', options: { origins: ['https://b.test'] } },
     { specifier: '/etc/mx/mine.ts', options: { level: 5 } },
     { specifier: 'access-log', options: undefined },
@@ -137,6 +145,10 @@ t.test('every problem is told with file, line, column and reason', async (t) => 
     [
       'services:\n  a: {nodes: [127.0.0.1:1], balans: p2c}',
       'mx.yaml:2:29: unknown key "balans", did you mean "balance"?',
+    ],
+    [
+      'services:\n  a: {nodes: [127.0.0.1:1], keep_alive: soon}',
+      /^mx\.yaml:2:41: keep_alive .*soon/,
     ],
     ['services:\n  a: {nodes: [127.0.0.1:1], balance: nope}', /^mx\.yaml:2:38: balance .*nope/],
     ['plugins: cors', /^mx\.yaml:1:10: plugins must be a list/],

@@ -3,7 +3,7 @@ import { NO_CONFIG } from '../../platform/config.ts'
 import { parseConfig } from '../../platform/config-file.ts'
 import { keepFixed } from '../../platform/configuration.ts'
 import { createConfiguredRegistry } from '../../platform/registries.ts'
-import { listBalances, listNames, listServices } from '../../platform/services.ts'
+import { listNames, listOwn, listServices } from '../../platform/services.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { mergeGiven, mergeSettings } from '../../platform/settings-sources.ts'
 
@@ -51,12 +51,23 @@ t.test('node choices of single services go by full name', async (t) => {
   const yaml =
     'services: {a: {nodes: ["h:1"], balance: random}, b.c: {nodes: ["h:1"], balance: p2c}, d: "h:1"}'
   t.same(
-    [...listBalances(configure([], yaml))],
+    [...listOwn(configure([], yaml), 'balance')],
     [
       ['go.mx.api.a', 'random'],
       ['b.c', 'p2c'],
     ],
   )
+})
+
+t.test('idle time and maximum age of single services go by full name', (t) => {
+  const yaml = 'services: {a: {nodes: ["h:1"], keep_alive: 2s, max_connection_age: none}, b: "h:1"}'
+  const configuration = configure([], yaml)
+  t.same([...listOwn(configuration, 'keepAliveMs')], [['go.mx.api.a', 2000]])
+  t.same(
+    [...listOwn(configuration, 'maxConnectionAgeMs')],
+    [['go.mx.api.a', Number.POSITIVE_INFINITY]],
+  )
+  t.end()
 })
 
 for (const kind of ['static', 'memory'] as const) {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { clock } from '../../core/clock.ts'
 import { openApi } from '../fixtures/api.ts'
 import { until } from '../fixtures/raw-backend.ts'
 
@@ -157,3 +158,33 @@ for (const [resolver, service, path, host, nowhere] of RESOLVED) {
     t.ok(other.status === 404 || other.status === 503, `${other.status}: ${other.text}`)
   })
 }
+
+t.test('keep_alive and max_connection_age hold for connections of all services', async (t) => {
+  for (const [name, value] of [
+    ['MX_KEEP_ALIVE', '1ms'],
+    ['MX_MAX_CONNECTION_AGE', '1ms'],
+    ['MX_KEEP_ALIVE', '60s'],
+  ] as const) {
+    let connections = 0
+    const server = createServer((_req, res) => res.end('ok')).on('connection', () => connections++)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = await openApi(t, {
+      MX_HANDLER: 'proxy',
+      MX_BACKEND: `app=127.0.0.1:${(server.address() as AddressInfo).port}`,
+      MX_ACCESS_LOG: 'off',
+      [name]: value,
+    })
+    for (let i = 0; i < 2; i++) {
+      await ask(port, '/app')
+      const { nowMs } = clock
+      // The clock of the connections goes on by itself.
+      await until(() => clock.nowMs > nowMs + 1)
+    }
+    t.equal(connections, value === '1ms' ? 2 : 1, `${name}=${value}`)
+  }
+})

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Exchange } from '../../../core/exchange.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
 import { testListener } from '../../contracts/listener.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
@@ -46,4 +47,18 @@ t.test('closing again, while the first time ends, ends as well', async (t) => {
   await listener.close()
   await client.ended()
   while (!served[0]!.finished) await new Promise(setImmediate)
+})
+
+t.test('an idle connection of a client is closed after the client keep-alive time', async (t) => {
+  const request = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
+  const handle = (x: Exchange) => x.reply(200, 'ok')
+  const short = await openListener(t, createNodeListener, handle, { clientKeepAliveMs: 50 })
+  const client = new RawClient(short.port)
+  await client.send(request).replies(1)
+  await client.ended()
+  const { port } = await openListener(t, createNodeListener, handle)
+  const usual = new RawClient(port)
+  const [reply] = await usual.send(request).replies(1)
+  usual.destroy()
+  t.match(reply, /\r\nkeep-alive: timeout=75\r\n/i, 'by default longer than load balancers')
 })
