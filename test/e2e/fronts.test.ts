@@ -1,0 +1,239 @@
+// The gateway between other proxies and a backend, as it is deployed: keep-alive connections on both sides.
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { claimPort } from '../../core/listener/claim-port.ts'
+import { openApi } from '../fixtures/api.ts'
+import { eventually } from '../fixtures/eventually.ts'
+import { skipUnless } from '../fixtures/servers.ts'
+import { spawnTied } from '../fixtures/spawn-tied.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+const UPLOAD_BYTES = 24 * 1024 * 1024
+/** What the backend reads of an upload. All of it takes 3 s, what the sockets hold of it at most 1.2 s. */
+const READ_BYTES_PER_MS = 8 * 1024
+const RESPONSE_TIMEOUT_MS = 2000
+
+// Most of the time goes by in slow uploads.
+t.jobs = 4
+
+interface Front {
+  readonly name: string
+  readonly program: 'nginx' | 'haproxy' | 'caddy'
+  readonly config: (port: number, gateway: number, folder: string) => string
+  readonly command: (file: string, folder: string) => readonly string[]
+}
+
+/** Without `Connection ""` nginx closes each of its connections to the gateway. */
+const nginx = (keepAlive: string) => (port: number, gateway: number, folder: string) =>
+  `
+daemon off; master_process off; pid ${folder}/pid; error_log stderr;
+events {}
+http {
+  access_log off; client_max_body_size 0;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
+  upstream gateway { server 127.0.0.1:${gateway}; keepalive 8; }
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_pass http://gateway; proxy_http_version 1.1; proxy_request_buffering off; ${keepAlive} }
+  }
+}`
+const nginxCommand = (file: string, folder: string) => ['-p', folder, '-c', file, '-e', 'stderr']
+
+const FRONTS: readonly Front[] = [
+  {
+    name: 'nginx',
+    program: 'nginx',
+    config: nginx('proxy_set_header Connection "";'),
+    command: nginxCommand,
+  },
+  {
+    name: 'nginx that closes its connections',
+    program: 'nginx',
+    config: nginx(''),
+    command: nginxCommand,
+  },
+  {
+    name: 'HAProxy',
+    program: 'haproxy',
+    config: (port, gateway) => `
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 30s
+  timeout server 30s
+  http-reuse always
+frontend front
+  bind 127.0.0.1:${port}
+  default_backend gateway
+backend gateway
+  server gateway 127.0.0.1:${gateway}
+`,
+    command: (file) => ['-db', '-f', file],
+  },
+  {
+    name: 'Caddy',
+    program: 'caddy',
+    config: (port, gateway) => `{
+  admin off
+  auto_https off
+}
+http://:${port} {
+  bind 127.0.0.1
+  reverse_proxy 127.0.0.1:${gateway}
+}
+`,
+    command: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
+  },
+]
+
+/** A backend with a file of 5 bytes, and an upload that it reads slowly. */
+async function openBackend(t: Test): Promise<number> {
+  const server = createServer(async (req, res) => {
+    if (req.method === 'POST') {
+      let bytes = 0
+      const startMs = performance.now()
+      // A gateway that gives up ends the connection.
+      req.on('error', () => {})
+      for await (const chunk of req) {
+        bytes += (chunk as Buffer).length
+        const aheadMs = bytes / READ_BYTES_PER_MS - (performance.now() - startMs)
+        if (aheadMs > 1) await wait(aheadMs)
+      }
+      return res.end(`${bytes}`)
+    }
+    const isKnown = req.headers['if-none-match'] === '"a"'
+    if (req.url!.endsWith('/none')) res.writeHead(204).end()
+    else if (isKnown) res.writeHead(304, { etag: '"a"' }).end()
+    else res.writeHead(200, { etag: '"a"', 'content-length': 5 }).end('12345')
+  })
+  return listen(t, server)
+}
+
+async function listen(t: Test, server: ReturnType<typeof createServer>): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function openFront(t: Test, front: Front, gateway: number): Promise<number | undefined> {
+  const program = skipUnless(t, front.program)
+  if (program === undefined) return undefined
+  const folder = makeTempFolder(t, 'front')
+  const port = await claimPort('127.0.0.1', 0)
+  const file = join(folder, 'config')
+  writeFileSync(file, front.config(port, gateway, folder))
+  const { child, log } = spawnTied([program, ...front.command(file, folder)], 'stderr')
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(`${front.name} ended: ${log()}`)
+    return fetch(`http://127.0.0.1:${port}/app/none`).then(
+      ({ status }) => status === 204,
+      () => false,
+    )
+  })
+  return port
+}
+
+for (const listener of ['uws', 'node']) {
+  for (const front of FRONTS) {
+    t.test(`${front.name} in front of the listener ${listener}`, async (t) => {
+      const backend = await openBackend(t)
+      const { port: gateway } = await openApi(t, {
+        MX_HANDLER: 'proxy',
+        MX_LISTENER: listener,
+        MX_BACKEND: `app=127.0.0.1:${backend}`,
+        MX_ACCESS_LOG: 'off',
+        MX_REPLY_TIMEOUT: `${RESPONSE_TIMEOUT_MS}ms`,
+      })
+      const port = await openFront(t, front, gateway)
+      if (port === undefined) return
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      t.teardown(() => agent.destroy())
+      const ask = async (method: string, path: string, headers = {}, body?: Buffer) => {
+        const sent = request({ port, method, path, headers, agent }).end(body)
+        const [reply] = (await once(sent, 'response')) as [IncomingMessage]
+        let text = ''
+        for await (const chunk of reply.setEncoding('latin1')) text += chunk
+        return { status: reply.statusCode, length: reply.headers['content-length'], text }
+      }
+      const file = { status: 200, length: '5' }
+      for (let i = 0; i < 3; i++) {
+        t.strictSame(await ask('HEAD', '/app/file'), { ...file, text: '' })
+        const known = await ask('GET', '/app/file', { 'if-none-match': '"a"' })
+        t.strictSame(known, { status: 304, length: undefined, text: '' })
+        t.strictSame(await ask('GET', '/app/none'), { status: 204, length: undefined, text: '' })
+        t.strictSame(await ask('GET', '/app/file'), { ...file, text: '12345' })
+      }
+      const upload = await ask('POST', '/app/upload', {}, Buffer.alloc(UPLOAD_BYTES))
+      t.match(upload, { status: 200, text: `${UPLOAD_BYTES}` })
+    })
+  }
+}
+
+/** Runs in another process: prints its port, and closes connections that were idle for so long. Replies are late, so that each request of a round has a connection of its own. */
+function serveBriefly(idleMs: number, replyAfterMs: number): void {
+  const { createServer } = process.getBuiltinModule('node:http')
+  const server = createServer({ keepAliveTimeout: idleMs }, (req, res) => {
+    // Set by hand, it comes without `Keep-Alive`.
+    res.setHeader('connection', 'keep-alive')
+    req.resume().on('end', () => setTimeout(() => res.end('ok'), replyAfterMs))
+  })
+  server.listen(0, '127.0.0.1', () =>
+    process.stdout.write(`${(server.address() as AddressInfo).port}\n`),
+  )
+}
+
+t.test('no POST is lost at the idle limit of a backend that does not announce it', async (t) => {
+  const IDLE_LIMIT_MS = 600
+  const CONNECTIONS = 200
+  const SPREAD_MS = 40
+  // In a process of its own: what it closes crosses requests only there.
+  const { child, log } = spawnTied(
+    [process.execPath, '-e', `(${serveBriefly})(${IDLE_LIMIT_MS}, ${SPREAD_MS})`],
+    'stdout',
+  )
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  await eventually(async () => log().endsWith('\n'))
+  const backend = Number(log())
+  const { port } = await openApi(t, {
+    MX_HANDLER: 'proxy',
+    MX_BACKEND: `app=127.0.0.1:${backend}`,
+    MX_ACCESS_LOG: 'off',
+  })
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  t.teardown(() => agent.destroy())
+  const post = async (delayMs: number): Promise<number> => {
+    await wait(delayMs)
+    const headers = { 'content-length': 4 }
+    const sent = request({ port, method: 'POST', path: '/app', headers, agent }).end('body')
+    const [reply] = (await once(sent, 'response')) as [IncomingMessage]
+    await reply.resume().toArray()
+    return reply.statusCode!
+  }
+  const statuses: number[] = []
+  for (let round = 0; round < 10; round++) {
+    const replies = Array.from({ length: CONNECTIONS }, (_, i) => post(i % SPREAD_MS))
+    statuses.push(...(await Promise.all(replies)))
+    // So that the next round is around the limit.
+    await wait(IDLE_LIMIT_MS - SPREAD_MS)
+  }
+  t.equal(statuses.length, 2000)
+  t.equal(statuses.filter((status) => status !== 200).length, 0)
+})
