@@ -1024,6 +1024,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     description:
       'Idle time after which a connection of a client is closed; listener node only, longer than that of a load balancer in front',
     default: '75s',
+    live: false,
     parse: one(parseTimeout),
   },
   replyTimeoutMs: {

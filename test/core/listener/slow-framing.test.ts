@@ -109,6 +109,7 @@ t.test('HTTP/2: closes a connection whose only request never ends its head', asy
     guard: new Guard(),
     secure: false,
     handle: () => t.fail('a request was served'),
+    keepAliveMs: 60_000,
   }
   const connection = new Http2Connection(session, socket, serving)
   await once(session, 'remoteSettings')
@@ -129,7 +130,7 @@ t.test('closes a connection on which only line ends come between requests', asyn
   await once(server, 'listening')
   const client = new RawClient((server.address() as AddressInfo).port)
   const [socket] = (await once(server, 'connection')) as [Socket]
-  const connection = new NodeConnection(socket, () => {}, 0)
+  const connection = new NodeConnection(socket, () => {}, 0, 60_000)
   client.send('\r\n\r\n')
   await once(socket, 'data')
   connection.sweep(clock.nowMs + 69_000)
