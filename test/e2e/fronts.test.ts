@@ -104,7 +104,8 @@ async function openBackend(t: Test): Promise<number> {
         const aheadMs = bytes / READ_BYTES_PER_MS - (performance.now() - startMs)
         if (aheadMs > 1) await wait(aheadMs)
       }
-      return res.end(`${bytes}`)
+      res.end(`${bytes}`)
+      return
     }
     const isKnown = req.headers['if-none-match'] === '"a"'
     if (req.url!.endsWith('/none')) res.writeHead(204).end()
