@@ -3,7 +3,7 @@ import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { type ForwardedElement, parseForwarded } from '../core/forwarded-header.ts'
-import { createHeaderBlock, type HeaderBlock } from '../core/headers.ts'
+import { createHeaderBlock, type HeaderBlock, type HeaderList } from '../core/headers.ts'
 import { METHODS } from '../core/methods.ts'
 import { Type } from '../core/schema.ts'
 
@@ -62,10 +62,10 @@ interface Trail {
   readonly hops: readonly KnownAddress[]
   /** Whether the last one is the client, and not a proxy whose client is unknown. */
   readonly isComplete: boolean
-  /** Element of `Forwarded` with the last one; undefined with `X-Forwarded-For`. */
-  readonly element: ForwardedElement | undefined
+  /** Their elements of `Forwarded`, the client's first; empty with `X-Forwarded-For`. */
+  readonly elements: readonly ForwardedElement[]
 }
-const NO_TRAIL: Trail = { hops: [], isComplete: false, element: undefined }
+const NO_TRAIL: Trail = { hops: [], isComplete: false, elements: [] }
 
 /** Clients whose fields are kept joined: some 5 MB at most. */
 const BLOCKS_MAX = 10_000
@@ -80,6 +80,9 @@ const REMEDY =
   'Configure the proxy to write it, name the header that it writes in trusted_proxies_header, or set trusted_proxies_optional'
 
 const VIA_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z:[\]]*$/i
+const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(?::\d{1,5})?$/i
+const HAS_PORT = /:\d+$/
+const PORT = /^\d{1,5}$/
 const COUNT = /^\d{1,9}$/
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
 
@@ -88,7 +91,8 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
  * used up is answered here.
  *
  * Headers about earlier hops are deleted unless the peer is a trusted proxy. The client is then the last address that is not a
- * trusted proxy, read from the right, in the header that the proxies write. The other header is the client's own, and is written anew.
+ * trusted proxy, read from the right, in the header that the proxies write. `Forwarded` and `X-Forwarded-*` are written from one
+ * set of facts: those of the family the proxies write. The other family is the client's own, and is replaced.
  *
  * A request of a trusted proxy is 400 unless that header ends with an IP address: some parsers lose all headers behind a malformed one,
  * and the client would count as the proxy.
@@ -126,7 +130,7 @@ const plugin: PluginDefinition = definePlugin({
       return block
     }
     const describe = (peer: KnownAddress, { host, secure, httpVersion }: Exchange): string[] => {
-      const proto = secure ? 'https' : 'http'
+      const proto = toProto({ secure })
       const fields = via === '' ? [] : ['via', viaValues[httpVersion]]
       if (peer.address !== '') fields.push('x-forwarded-for', peer.address)
       fields.push('x-forwarded-proto', proto)
@@ -145,19 +149,17 @@ const plugin: PluginDefinition = definePlugin({
         ? trail.hops.map((hop) => hop.address).reverse()
         : headers.getAll(header).filter((value) => value !== '')
       if (peer.address !== '') addresses.push(peer.address)
-      if (isStandard) dropClaims(x, header)
+      if (isStandard) dropClaims(x)
       else {
         headers.delete(header)
         headers.delete('forwarded')
-        for (const { node } of standard ? trail.hops.toReversed() : [])
-          headers.append('forwarded', `for=${node}`)
       }
       if (addresses.length > 0) headers.append('x-forwarded-for', addresses.join(', '))
-      const proto = x.secure ? 'https' : 'http'
-      if (!keepProto(x)) headers.append('x-forwarded-proto', toProto(trail.element) ?? proto)
-      const host = trail.element?.get('host') ?? x.host
+      const proto = (isStandard ? findProto(trail) : readProto(headers)) ?? toProto(x)
+      headers.set('x-forwarded-proto', proto)
+      const host = (isStandard ? findHost(trail) : undefined) ?? x.host
       if (host !== '' && !headers.has('x-forwarded-host')) headers.append('x-forwarded-host', host)
-      if (standard) headers.append('forwarded', formatForwarded(peer, x.host, proto))
+      if (standard) headers.append('forwarded', formatTrail(trail, peer, toPublicHost(x), proto))
     }
     let rejected = 0
     let loggedMs = Number.NEGATIVE_INFINITY
@@ -225,9 +227,8 @@ function isClaim(name: string): boolean {
   return CLAIMS.has(name) || CLAIM_PREFIXES.some((prefix) => name.startsWith(prefix))
 }
 
-/** @param except a header that stays. */
-function dropClaims(x: Exchange, except = ''): void {
-  const names = x.headers.flat.filter((name, i) => i % 2 === 0 && isClaim(name) && name !== except)
+function dropClaims(x: Exchange): void {
+  const names = x.headers.flat.filter((name, i) => i % 2 === 0 && isClaim(name))
   for (const name of names) x.headers.delete(name)
 }
 
@@ -250,26 +251,51 @@ function readTrail(
     if (address === undefined) break
     const hop = look(address)
     hops.push(hop)
-    if (i === 0 || !hop.inside) return { hops, isComplete: true, element: elements?.[i] }
+    if (i === 0 || !hop.inside)
+      return { hops, isComplete: true, elements: elements?.slice(i) ?? [] }
   }
-  return {
-    hops,
-    isComplete: false,
-    element: hops.length === 0 ? undefined : elements?.at(-hops.length),
-  }
+  const isEmpty = hops.length === 0
+  return { hops, isComplete: false, elements: isEmpty ? [] : (elements?.slice(-hops.length) ?? []) }
 }
 
-function toProto(element: ForwardedElement | undefined): string | undefined {
-  const proto = element?.get('proto')?.toLowerCase()
+/** Scheme of the connection. */
+function toProto({ secure }: Pick<Exchange, 'secure'>): 'http' | 'https' {
+  return secure ? 'https' : 'http'
+}
+
+/** Value of a parameter in the element nearest to the client that has it. */
+function findParameter({ elements }: Trail, name: string): string | undefined {
+  return elements.find((element) => element.has(name))?.get(name)
+}
+
+function findProto(trail: Trail): string | undefined {
+  const proto = findParameter(trail, 'proto')?.toLowerCase()
   return proto === 'http' || proto === 'https' ? proto : undefined
 }
 
-/** Whether the proxy told a scheme that can be one; anything else is deleted. */
-function keepProto(x: Exchange): boolean {
-  const proto = x.headers.get('x-forwarded-proto')
-  if (proto === 'http' || proto === 'https') return true
-  x.headers.delete('x-forwarded-proto')
-  return false
+function findHost(trail: Trail): string | undefined {
+  const host = findParameter(trail, 'host')
+  return host !== undefined && HOST.test(host) ? host : undefined
+}
+
+/** Scheme that a proxy wrote; undefined for anything but one `http` or `https`. */
+function readProto(headers: HeaderList): string | undefined {
+  const proto = headers.get('x-forwarded-proto')
+  return proto === 'http' || proto === 'https' ? proto : undefined
+}
+
+/**
+ * Host of the `X-Forwarded-*` headers as one value, with the port of `X-Forwarded-Port`; empty if they hold a list or no host name:
+ * which one backends choose is not known.
+ */
+function toPublicHost({ headers }: Exchange): string {
+  const values = headers.getAll('x-forwarded-host')
+  const host = values[0] ?? ''
+  if (values.length !== 1 || !HOST.test(host)) return ''
+  const port = headers.get('x-forwarded-port')
+  if (port === undefined || !PORT.test(port) || HAS_PORT.test(host)) return host
+  const isDefault = port === (headers.get('x-forwarded-proto') === 'https' ? '443' : '80')
+  return isDefault ? host : `${host}:${port}`
 }
 
 /** How often `name` stands in a Via value: `1.1 mx, 1.0 other (comment)`. */
@@ -282,6 +308,17 @@ function countPasses(value: string, name: string): number {
 /** One element of `Forwarded` (RFC 7239 §4). */
 function formatForwarded(peer: KnownAddress, host: string, proto: string): string {
   return `for=${peer.node}${host === '' ? '' : `;host=${quote(host)}`};proto=${proto}`
+}
+
+/**
+ * `Forwarded` with the verified addresses and the peer. Only the first element has `host` and `proto`: some readers take the first
+ * value in the header, others the last, and all of them must find what `X-Forwarded-*` says.
+ */
+function formatTrail({ hops }: Trail, peer: KnownAddress, host: string, proto: string): string {
+  const [client, ...rest] = [...hops.toReversed(), peer]
+  return [formatForwarded(client!, host, proto), ...rest.map(({ node }) => `for=${node}`)].join(
+    ', ',
+  )
 }
 
 /** A value of `Forwarded`: a token as it is, anything else quoted (RFC 7239 §4, RFC 9110 §5.6.4). */

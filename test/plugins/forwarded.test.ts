@@ -104,7 +104,7 @@ t.test('uses the client address of a trusted proxy', async (t) => {
   t.same(all('x-forwarded-proto'), ['https'])
   t.same(all('x-forwarded-host'), ['public.example'])
   t.same(all('x-forwarded-port'), ['443'])
-  t.same(all('forwarded'), ['for=203.0.113.9', 'for=10.0.0.1;host=shop.example;proto=http'])
+  t.same(all('forwarded'), ['for=203.0.113.9;host=public.example;proto=https, for=10.0.0.1'])
 })
 
 t.test('the client is the last address from the right that is no trusted proxy', async (t) => {
@@ -177,20 +177,30 @@ t.test('rejects a request of a trusted proxy that names no client', async (t) =>
   t.equal((await runPlugin(trusting, options)).status, 400)
 })
 
-t.test('reads the client of a proxy that writes Forwarded', async (t) => {
-  const rows: [string | string[], string, string, string][] = [
-    ['for=203.0.113.9', '203.0.113.9', '203.0.113.9, 10.0.0.1', 'http'],
+t.test('reads client, scheme and host of a proxy that writes Forwarded', async (t) => {
+  const own = ['http', 'shop.example'] as const
+  const rows: [string | string[], string, string, string, string][] = [
+    ['for=203.0.113.9', '203.0.113.9', '203.0.113.9, 10.0.0.1', ...own],
     [
-      'for=6.6.6.6;proto=http, For="[2001:db9::5]:443" ; PROTO=https;host="a:1", for=10.0.0.2',
+      'for=6.6.6.6;proto=http, For="[2001:db9::5]:443" ; PROTO=https;host="a:1", for=10.0.0.2;proto=http',
       '2001:db9::5',
       '2001:db9::5, 10.0.0.2, 10.0.0.1',
       'https',
+      'a:1',
     ],
-    [['for=6.6.6.6', 'by=x;for=203.0.113.9'], '203.0.113.9', '203.0.113.9, 10.0.0.1', 'http'],
-    ['for=203.0.113.9, for=_hidden, for=10.0.0.2', '10.0.0.2', '10.0.0.2, 10.0.0.1', 'http'],
-    ['for="_\\"a,b;", for=203.0.113.9,', '203.0.113.9', '203.0.113.9, 10.0.0.1', 'http'],
+    [
+      'for=203.0.113.9, for=10.0.0.2;proto=https;host=b',
+      '203.0.113.9',
+      '203.0.113.9, 10.0.0.2, 10.0.0.1',
+      'https',
+      'b',
+    ],
+    ['for=203.0.113.9;proto=gopher;host="a/b"', '203.0.113.9', '203.0.113.9, 10.0.0.1', ...own],
+    [['for=6.6.6.6', 'by=x;for=203.0.113.9'], '203.0.113.9', '203.0.113.9, 10.0.0.1', ...own],
+    ['for=203.0.113.9, for=_hidden, for=10.0.0.2', '10.0.0.2', '10.0.0.2, 10.0.0.1', ...own],
+    ['for="_\\"a,b;", for=203.0.113.9,', '203.0.113.9', '203.0.113.9, 10.0.0.1', ...own],
   ]
-  for (const [value, client, addresses, proto] of rows) {
+  for (const [value, client, addresses, proto, host] of rows) {
     const headers = {
       forwarded: value,
       'x-forwarded-for': '7.7.7.7',
@@ -203,12 +213,12 @@ t.test('reads the client of a proxy that writes Forwarded', async (t) => {
     t.equal(x.clientAddress, client, message)
     t.same(all('x-forwarded-for'), [addresses], message)
     t.same(all('x-forwarded-proto'), [proto], message)
-    t.same(all('x-forwarded-host'), [proto === 'https' ? 'a:1' : 'shop.example'], message)
-    t.same(
-      all('forwarded'),
-      [value, 'for=10.0.0.1;host=shop.example;proto=http'].flat(),
-      `${message}: appended`,
-    )
+    t.same(all('x-forwarded-host'), [host], message)
+    const [first, ...rest] = addresses
+      .split(', ')
+      .map((address) => (address.includes(':') ? `"[${address}]"` : address))
+    const written = [`${first};host=${host === 'a:1' ? '"a:1"' : host};proto=${proto}`, ...rest]
+    t.same(all('forwarded'), [written.map((node) => `for=${node}`).join(', ')], message)
     t.notOk(x.headers.has('x-real-ip'))
   }
 })
@@ -237,10 +247,31 @@ t.test('writes Forwarded from the verified part of X-Forwarded-For', async (t) =
   const headers = { 'x-forwarded-for': '6.6.6.6, 2001:db9::5, 10.0.0.2', forwarded: 'for=6.6.6.6' }
   const { all } = await forward({ remoteAddress: PROXY, headers }, trusting)
   t.same(all('forwarded'), [
-    'for="[2001:db9::5]"',
-    'for=10.0.0.2',
-    'for=10.0.0.1;host=shop.example;proto=http',
+    'for="[2001:db9::5]";host=shop.example;proto=http, for=10.0.0.2, for=10.0.0.1',
   ])
+})
+
+t.test('Forwarded says what a proxy says in X-Forwarded-*', async (t) => {
+  const rows: [Record<string, string | string[]>, string][] = [
+    [{ proto: 'https', host: 'www.example.com' }, ';host=www.example.com;proto=https'],
+    [{ proto: 'https' }, ';host=shop.example;proto=https'],
+    [{ proto: 'https', host: 'a', port: '8443' }, ';host="a:8443";proto=https'],
+    [{ proto: 'https', host: '[::1]', port: '443' }, ';host="[::1]";proto=https'],
+    [{ host: 'a:1', port: '80' }, ';host="a:1";proto=http'],
+    [{ host: 'a', port: '80' }, ';host=a;proto=http'],
+    [{ proto: 'https', host: 'a, b' }, ';proto=https'],
+    [{ proto: 'https', host: ['a', 'b'] }, ';proto=https'],
+  ]
+  for (const [claims, parameters] of rows) {
+    const headers = Object.fromEntries(
+      Object.entries({ for: '203.0.113.9', ...claims }).map(([name, value]) => [
+        `x-forwarded-${name}`,
+        value,
+      ]),
+    )
+    const { all } = await forward({ remoteAddress: PROXY, headers }, trusting)
+    t.same(all('forwarded'), [`for=203.0.113.9${parameters}, for=10.0.0.1`])
+  }
 })
 
 t.test('logs rejected requests of trusted proxies once a minute', async (t) => {
