@@ -30,6 +30,13 @@ const HELD_MAX_BYTES = 64 * 1024
  */
 const PIECE_BYTES = 15 * 1024
 
+const EVENTS_TYPE = /^text\/event-stream[ \t]*(?:;|$)/i
+/**
+ * A line that readers of server-sent events ignore (WHATWG HTML §9.2.6). Versions of the library before 20.52 send the head of a chunked
+ * response only with its first bytes, and an `EventSource` is open once it has the head.
+ */
+const EVENTS_COMMENT = Buffer.from(':\n')
+
 /** Body bytes of an ended request that one tick may bring. */
 const FLOOD_BYTES = 4 * 1024 * 1024
 
@@ -482,6 +489,8 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
         this.#writePiecesHead()
         res.beginWrite!()
       })
+    } else if (this.#length < 0 && isPlainEventStream(this.replyHeaders)) {
+      this.#writePieces(EVENTS_COMMENT, true)
     }
   }
 
@@ -519,6 +528,11 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
     else this.drained()
     return true
   }
+}
+
+/** A content coding would make the comment part of the coded bytes. */
+function isPlainEventStream(headers: HeaderList): boolean {
+  return EVENTS_TYPE.test(headers.get('content-type') ?? '') && !headers.has('content-encoding')
 }
 
 function byteLength(body: string | Uint8Array): number {

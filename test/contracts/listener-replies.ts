@@ -161,6 +161,32 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.equal(x!.aborted, false)
   })
 
+  t.test('a stream of events is open before its first event', async (t) => {
+    const arrived: Exchange[] = []
+    const { port } = await openListener(t, create, (x) => {
+      const coding = x.path === '/gzip' ? ['content-encoding', 'gzip'] : []
+      const type = 'Text/Event-Stream; charset=utf-8'
+      x.start(200, new HeaderList(['content-type', type, ...coding]), -1)
+      // Behind what a listener does about a head without a body.
+      setImmediate(() => {
+        arrived.push(x)
+        if (x.path !== '/gzip') return
+        x.write(Buffer.from('coded'))
+        x.end()
+      })
+    })
+    const client = new RawClient(port)
+    await client.send(REQUEST).until(({ text }) => text.includes('\r\n\r\n'))
+    arrived[0]!.write(Buffer.from('data: 1\n\n'))
+    arrived[0]!.end()
+    await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    t.match(client.text, /\r\n\r\n(?:2\r\n:\n\r\n)?9\r\ndata: 1\n\n\r\n0\r\n\r\n$/)
+    client.send('GET /gzip HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    await client.until(({ text }) => text.endsWith('coded\r\n0\r\n\r\n'))
+    t.match(client.text, /\r\n\r\n5\r\ncoded\r\n0\r\n\r\n$/)
+    client.destroy()
+  })
+
   t.test(
     'what the chain throws is answered, costs its own request only, and the connection goes on',
     async (t) => {
