@@ -18,6 +18,7 @@ import { type Closing, createClosing } from './closing.ts'
 import { type Configuration, keepFixed } from './configuration.ts'
 import { openDeciding } from './deciding.ts'
 import type { Domains } from './domains.ts'
+import { areEncodedSlashesServed } from './encoded-slashes.ts'
 import { logFaults } from './faults.ts'
 import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
 import type { EventSinks } from './handlers.ts'
@@ -203,6 +204,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       maxConnections,
       maxMessageBytes: settings.maxMessageBytes,
       clientKeepAliveMs: settings.clientKeepAliveMs,
+      encodedSlashes: areEncodedSlashesServed(settings),
       handle: gateway.handle,
     },
     log,

@@ -16,6 +16,7 @@ import type { Closing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import { openDeciding } from './deciding.ts'
 import type { Domains } from './domains.ts'
+import { areEncodedSlashesServed } from './encoded-slashes.ts'
 import { toWhy } from './explain-why.ts'
 import type { EventSinks } from './handlers.ts'
 import type { Log } from './log.ts'
@@ -106,7 +107,10 @@ export async function explain(
   { configuration, gate, registry: given, domains, log }: ExplainOptions,
   closing: Closing,
 ): Promise<Explanation> {
-  const { request, malformed } = toTestRequest(asked)
+  const { request, malformed } = toTestRequest(
+    asked,
+    areEncodedSlashesServed(configuration.settings),
+  )
   let reach: (where: string) => void = () => {}
   const reached = new Promise<string>((resolve) => {
     reach = resolve
@@ -173,7 +177,10 @@ export async function explain(
 }
 
 /** As a listener hands it over: judged, and without the fields that end at the port. */
-function toTestRequest({ method, path, headers, body = '' }: AskedRequest): {
+function toTestRequest(
+  { method, path, headers, body = '' }: AskedRequest,
+  encodedSlashes: boolean,
+): {
   readonly request: TestRequest
   readonly malformed: GatewayError | undefined
 } {
@@ -181,7 +188,7 @@ function toTestRequest({ method, path, headers, body = '' }: AskedRequest): {
     [values].flat().map((value) => [name.toLowerCase(), value] as const),
   )
   const has = (wanted: string) => fields.some(([name]) => name === wanted)
-  const guard = new Guard()
+  const guard = new Guard(false, encodedSlashes)
   if (!has('host')) guard.add('host', 'localhost')
   if (body !== '' && !has('content-length') && !has('transfer-encoding'))
     guard.add('content-length', String(Buffer.byteLength(body)))

@@ -5,6 +5,7 @@ import call, { type CallOptions, isCall } from '../handlers/call.ts'
 import type { EventOptions } from '../handlers/event.ts'
 import { handlers } from '../handlers/index.gen.ts'
 import { HANDLERS } from '../resolvers/endpoint/declared.ts'
+import { createSlashCheck } from './encoded-slashes.ts'
 import type { Settings } from './settings.ts'
 
 /** Where requests go that become events. */
@@ -85,8 +86,11 @@ export function createForwarding(
     if (asked === undefined || (!isDefault && asked !== explicit.name)) return own
     return built.get(asked) ?? own
   }
+  const checkSlashes = createSlashCheck(settings)
   const arrive = (x: Exchange): void => {
-    if (x.route !== undefined) x.proxied = PROXIES.has(choose(x).name)
+    if (x.route === undefined) return
+    x.proxied = PROXIES.has(choose(x).name)
+    checkSlashes?.(x)
   }
   return {
     route: (x) => {

@@ -4,6 +4,7 @@ import { createAddressSet } from '../core/address-set.ts'
 import { createAllowList } from '../core/egress/allow-list.ts'
 import { hideSecret } from '../core/hide-secret.ts'
 import { parseServerAddress } from '../core/network/address.ts'
+import { isServiceName } from '../core/service-name.ts'
 import { suggest } from '../core/suggest.ts'
 import { parseDuration, parseSize } from '../core/units.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
@@ -289,4 +290,13 @@ function withoutSubject(subject: string, check: () => unknown): void {
       { cause: error },
     )
   }
+}
+
+/** Names of services. @throws {RangeError} */
+export function parseServiceNames(texts: readonly string[]): readonly string[] {
+  return texts.map((text) => {
+    const name = text.trim()
+    if (isServiceName(name)) return name
+    throw new RangeError(`must be names of services, got ${JSON.stringify(text)}`)
+  })
 }

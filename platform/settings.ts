@@ -54,6 +54,7 @@ import {
   parseOrigins,
   parseRegistryText,
   parseRoom,
+  parseServiceNames,
   parseSessionTime,
   parseSwitch,
   parseTimeout,
@@ -154,6 +155,8 @@ export interface Settings extends QuotaSettings {
   readonly trustedProxies: readonly string[]
   readonly trustedProxiesHeader: (typeof FORWARDING_HEADERS)[number]
   readonly trustedProxiesOptional: boolean
+  /** Services that receive paths with `%2F`; a name without a dot is inside the namespace. */
+  readonly encodedSlashServices: readonly string[]
   readonly corsOrigins: readonly string[]
   /** Whose pages may send requests and open WebSockets, besides those of the same host. */
   readonly webOrigins: 'any' | readonly string[]
@@ -816,6 +819,17 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: 'false',
     live: true,
     parse: one(parseSwitch),
+  },
+  encodedSlashServices: {
+    name: 'encoded_slash_services',
+    kind: 'list',
+    form: 'service,...',
+    description:
+      'Proxied services that receive paths with %2F, which are 400 otherwise; with the resolver host all of them do',
+    default: '',
+    splitFlag: true,
+    live: false,
+    parse: parseServiceNames,
   },
   corsOrigins: {
     name: 'cors_origins',

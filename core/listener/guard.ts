@@ -14,8 +14,14 @@ const SHORT_QUERY = 24
 const HASH = 0x23
 const NOT_ENCODED = 'the request target holds a character that must be percent-encoded'
 const LENGTH = /^\d{1,15}$/
-/** Bytes that change what a path means after decoding: NUL, `/`, `\` and malformed escapes. */
-const ENCODED_TRAP = /%(?:00|2f|5c|(?![0-9a-f]{2}))/i
+/** Bytes that change what a path means after decoding, NUL and `\`, and malformed escapes. */
+const ENCODED_TRAP = /%(?:00|5c|(?![0-9a-f]{2}))/i
+const ENCODED_SLASH = /%2f/gi
+/**
+ * What readers of a path with an encoded slash understand differently: a path parameter ends before or behind that slash, and what is
+ * decoded twice has other segments.
+ */
+const ENCODED_SLASH_TRAP = /;|%3b|%25[0-9a-f]{2}/i
 /** A `.` or `..` segment, plainly or percent-encoded, also with path parameters behind it. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|%3b|$)/i
 /** Fields a `Connection` header may name without effect: ours, and those that decide who the client is and where the message ends. */
@@ -55,10 +61,15 @@ export class Guard {
   /** Paths that were right, each as the same string as last time, which whoever looks it up need not hash again. */
   readonly #paths = new TextMemo<string>()
   readonly #internalFields: boolean
+  readonly #encodedSlashes: boolean
 
-  /** @param internalFields whether `mx-*` fields are kept: who sends them is part of the platform. */
-  constructor(internalFields = false) {
+  /**
+   * @param internalFields whether `mx-*` fields are kept: who sends them is part of the platform.
+   * @param encodedSlashes whether paths may hold `%2F`: who is served by the path decides about each request.
+   */
+  constructor(internalFields = false, encodedSlashes = false) {
     this.#internalFields = internalFields
+    this.#encodedSlashes = encodedSlashes
   }
 
   reset(): void {
@@ -181,7 +192,7 @@ export class Guard {
     const known = this.#paths.find(path)
     if (known !== undefined) this.path = known
     else {
-      const wrong = judgePath(path)
+      const wrong = judgePath(path, this.#encodedSlashes)
       if (wrong !== undefined) return refuse(wrong)
       this.#paths.keep(path, path)
     }
@@ -234,12 +245,19 @@ export class Guard {
 }
 
 /** What is wrong with a path; undefined: nothing. */
-function judgePath(path: string): string | undefined {
+function judgePath(path: string, encodedSlashes: boolean): string | undefined {
   if (!PATH.test(path)) return NOT_ENCODED
   const isEscaped = path.includes('%')
   if (isEscaped && ENCODED_TRAP.test(path))
-    return 'the path must not hold %00, %2F, %5C or a malformed escape'
-  if ((isEscaped || path.includes('/.')) && DOT_SEGMENT.test(path))
+    return 'the path must not hold %00, %5C or a malformed escape'
+  // Segments are checked as a backend sees them that decodes the slash.
+  const decoded = isEscaped ? path.replace(ENCODED_SLASH, '/') : path
+  if (decoded !== path) {
+    if (!encodedSlashes) return 'the path must not hold %2F'
+    if (ENCODED_SLASH_TRAP.test(path))
+      return 'a path with %2F must not hold ";", %3B or a percent sign that is encoded itself'
+  }
+  if ((isEscaped || path.includes('/.')) && DOT_SEGMENT.test(decoded))
     return 'the path must not hold "." or ".." segments'
   return undefined
 }

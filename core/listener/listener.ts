@@ -29,6 +29,12 @@ export interface ListenerOptions {
    * @default false
    */
   readonly internalFields?: boolean
+  /**
+   * Whether paths may hold `%2F`. It can mean another path to a backend than to the gateway: `handle` rejects those of services that
+   * are not to have it.
+   * @default false
+   */
+  readonly encodedSlashes?: boolean
   /** Called for every well-formed request. Must not throw. */
   readonly handle: (x: Exchange) => void
 }

@@ -67,7 +67,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   const event = secure ? 'secureConnection' : 'connection'
   const sockets = new Set<Socket>()
   const connections = new Map<Duplex, NodeConnection>()
-  const guard = new Guard(options.internalFields)
+  const guard = new Guard(options.internalFields, options.encodedSlashes)
   let draining = false
   let keepsIdle = false
 

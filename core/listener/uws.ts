@@ -66,7 +66,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   }
   uws._cfg('silent')
   const secure = options.tls !== undefined
-  const guard = new Guard(options.internalFields)
+  const guard = new Guard(options.internalFields, options.encodedSlashes)
   const maxMessageBytes = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
   const sockets = new Sockets(maxMessageBytes)
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY

@@ -1,6 +1,12 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type RequestListener, request, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  request,
+  type ServerResponse,
+} from 'node:http'
 import { request as requestTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
@@ -74,6 +80,65 @@ for (const listener of ['uws', 'node']) {
     t.match(await (await fetch(url)).json(), { version: /^\d+\.\d+\.\d+$/ })
   })
 }
+
+for (const listener of ['uws', 'node'])
+  t.test(`${listener}: %2F reaches the services that are to have it, and no others`, async (t) => {
+    const registry = await startBackend(t, ({ method, url }, response) => {
+      response.end(`${method} ${url}`)
+    })
+    const words = [`--listener=${listener}`, '--backend', `npm=${registry}`]
+    const ask = async (
+      { port }: Api,
+      path: string,
+      { host = 'gateway.test', ...options }: { host?: string; method?: string; body?: string } = {},
+    ) => {
+      const sent = request({ port, path, host: '127.0.0.1', headers: { host }, ...options })
+      sent.end(options.body)
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      let body = ''
+      for await (const chunk of response) body += chunk
+      return response.statusCode === 200 ? body : response.statusCode
+    }
+    const listed = [...words, '--encoded_slash_services=npm', '--backend', `app=${registry}`]
+    const { api } = await start(t, configure(listed))
+    t.equal(await ask(api, '/npm/@scope%2fname?a=%2F'), 'GET /npm/@scope%2fname?a=%2F')
+    const put = { method: 'PUT', body: 'body' }
+    t.equal(await ask(api, '/npm/@scope%2fname', put), 'PUT /npm/@scope%2fname')
+    for (const path of ['/app/a%2Fb', '/npm/a%2F..%2Fb', '/npm/a%2F%252e%252e', '/app/..%2fnpm/x'])
+      t.equal(await ask(api, path), 400, path)
+    t.equal(await ask(api, '/npm%2Fx'), 404)
+
+    const calls = ['--handler=rpc', '--resolver=proxy', '--encoded_slash_services=npm']
+    t.equal(await ask((await start(t, configure([...words, ...calls]))).api, '/npm/a%2Fb'), 400)
+    const { api: byHost } = await start(t, configure([...words, '--resolver=host']))
+    t.equal(await ask(byHost, '/a%2fb', { host: 'npm' }), 'GET /a%2fb')
+    const { api: plain } = await start(t, configure(words))
+    t.equal(await ask(plain, '/npm/a%2Fb'), 400)
+  })
+
+t.test('rules see one path, however its slashes are written', async (t) => {
+  const rules = [
+    createRule({ id: 'open' }),
+    createRule({ id: 'closed', access: 'DENIED', priority: 1, resource: 'service:*:/app/admin/*' }),
+  ]
+  const { gate } = await openGate(t, ...rules)
+  const words = ['--backend', `app=${await named(t, 'one')}`, '--encoded_slash_services=app']
+  const api = await startApi({ configuration: configure(words), log: LOG, gate })
+  t.teardown(api.close)
+  const ask = async (path: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${api.port}${path}`)).status
+  t.equal(await ask('/app/a%2Fb'), 200)
+  for (const path of ['admin/x', 'admin%2fx', '%61dmin%2Fx', '%2Fadmin/x', 'admin%2F%2fx'])
+    t.equal(await ask(`/app/${path}`), 401, path)
+  // Decoded twice or read without path parameters they would be other paths than the one that is judged.
+  for (const path of [
+    'x%2F..%2Fadmin/x',
+    'x%2F%252e%252e%2Fadmin/x',
+    'admin;%2Fx',
+    'a%2F%2561dmin',
+  ])
+    t.equal(await ask(`/app/${path}`), 400, path)
+})
 
 t.test(
   'the registry memory serves the backends of the configuration too, and follows a reload',

@@ -85,6 +85,14 @@ t.test(
   },
 )
 
+t.test('%2F is served as in the gateway', async (t) => {
+  const request = { path: '/greeter/a%2fb' }
+  const words = [...WORDS, '--handler=proxy', '--encoded_slash_services=greeter']
+  t.ok((await ask(t, request, words)).sentTo)
+  const others = [...WORDS, '--handler=proxy', '--encoded_slash_services=other']
+  t.match((await ask(t, request, others)).answer, { status: 400 })
+})
+
 t.test('an event is published nowhere', async (t) => {
   const request = { method: 'POST', path: '/user/created', body: '{}' }
   t.match(await ask(t, request, ['--handler=event']), {

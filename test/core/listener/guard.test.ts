@@ -271,6 +271,33 @@ t.test('targets that mean different things to different readers are refused', as
   }
 })
 
+t.test('%2F passes where it is served, unless readers could see different segments', async (t) => {
+  const serving = new Guard(false, true)
+  const rows: [string, number | undefined][] = [
+    ['/@scope%2fname', undefined],
+    ['/api/queues/%2F/q', undefined],
+    ['/a%2F.b%2F..c', undefined],
+    ['/a%2F%c3%a9%20', undefined],
+    ['/a%2F..', 400],
+    ['/a%2F..%2Fb', 400],
+    ['/a%2F%2e%2E%2fb', 400],
+    ['/%2F.%2Fb', 400],
+    ['/..%2Fb', 400],
+    ['/a%2Fb/../c', 400],
+    ['/a%2F%252e%252e%252fb', 400],
+    ['/a%2F%25252e', 400],
+    ['/a%2f%255c', 400],
+    ['/a;%2Fb', 400],
+    ['/a%3b%2Fb', 400],
+    ['/a%2F..;/b', 400],
+    ['/a%2Fb%5C', 400],
+    ['/a%2Fb%00', 400],
+    ['/a%2Fb%2', 400],
+  ]
+  for (const [target, code] of rows) t.equal(judge('GET', target, HOST, serving).code, code, target)
+  t.equal(judge('GET', '/a%2Fb').code, 400)
+})
+
 t.test('a query is visible ASCII without #, however long it is', async (t) => {
   for (let code = 0; code < 256; code++) {
     const isRight = code > 0x20 && code < 0x7f && code !== 0x23
