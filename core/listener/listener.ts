@@ -35,6 +35,11 @@ export interface ListenerOptions {
    * @default false
    */
   readonly encodedSlashes?: boolean
+  /**
+   * Called once, when a plain connection was the only one open and ended without a request that the parser of `uws` accepts: HTTP/1.0,
+   * which it answers 505 by itself, or a TCP probe. `node` does not call it: it serves HTTP/1.0.
+   */
+  readonly onUnreadable?: () => void
   /** Called for every well-formed request. Must not throw. */
   readonly handle: (x: Exchange) => void
 }

@@ -71,6 +71,11 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const sockets = new Sockets(maxMessageBytes)
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
   let connections = 0
+  /** Requests that the library has passed on. */
+  let requests = 0
+  /** Value of `requests` when the only open connection was opened; -1: others were open beside it. */
+  let requestsAtOpen = -1
+  let onUnreadable = secure ? undefined : options.onUnreadable
   /** The library remembers what sockets do: before it does, it would resume them to nothing. See {@link readOn}. */
   let remembers = false
   const life: Life = { pausesWebSockets, draining: false, peers: new PeerAddresses() }
@@ -87,11 +92,21 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     req: HttpRequest,
     context: SocketContext | undefined,
   ) => {
+    requests++
     guard.reset()
     req.forEach(add)
     guard.closing ||= life.draining
     const x = new UwsExchange(method, res, req, guard, secure, context, sockets, life)
     options.handle(x)
+  }
+
+  // The library tells neither of requests that it rejects nor whose connection ends: with a single one that is known.
+  const watchUnreadable = (change: number) => {
+    if (change > 0) requestsAtOpen = connections === 1 ? requests : -1
+    else if (connections === 0 && requestsAtOpen === requests) {
+      onUnreadable?.()
+      onUnreadable = undefined
+    }
   }
 
   const behavior = createSocketBehavior(maxMessageBytes)
@@ -106,6 +121,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
         connections += change
         if (change > 0) life.peers.opened(res.getRemoteAddress())
         else life.peers.closed()
+        if (onUnreadable !== undefined) watchUnreadable(change)
         count(change)
         if (change > 0 && connections > maxConnections) res.close()
       })
