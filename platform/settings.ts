@@ -152,6 +152,10 @@ export interface Settings extends QuotaSettings {
   /** Whether the processes that serve can be replaced while they do. */
   readonly hotRestart: boolean
   readonly balance: string
+  /** Failures in a row after which a node is ejected; 0: never. */
+  readonly ejectionFailures: number
+  /** Whether responses 502, 503 and 504 of services are such failures. */
+  readonly ejectionByStatus: boolean
   readonly trustedProxies: readonly string[]
   readonly trustedProxiesHeader: (typeof FORWARDING_HEADERS)[number]
   readonly trustedProxiesOptional: boolean
@@ -788,6 +792,25 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: 'round-robin',
     live: true,
     parse: one(parseBalancePolicy),
+  },
+  ejectionFailures: {
+    name: 'ejection_failures',
+    kind: 'text',
+    form: 'number',
+    description:
+      'Incomplete, malformed or late responses in a row after which a node is left out for 10 s and longer, a refused connection at once; 0: never',
+    default: '5',
+    live: false,
+    parse: one(parseCount(0, 1_000_000)),
+  },
+  ejectionByStatus: {
+    name: 'ejection_by_status',
+    kind: 'switch',
+    form: 'true or false',
+    description: 'Count responses 502, 503 and 504 of services as such failures, too',
+    default: 'false',
+    live: false,
+    parse: one(parseSwitch),
   },
   trustedProxies: {
     name: 'trusted_proxies',

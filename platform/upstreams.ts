@@ -1,5 +1,6 @@
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { Timeouts } from '../core/upstream/http1.ts'
+import type { EjectionOptions } from '../core/upstream/health.ts'
 import { Http2Pool } from '../core/upstream/http2-pool.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
 import { Pool } from '../core/upstream/pool.ts'
@@ -39,6 +40,7 @@ export function createUpstreams(
   let balances = listOwn(configuration, 'balance')
   let keepAlives = listOwn(configuration, 'keepAliveMs')
   let maxAges = listOwn(configuration, 'maxConnectionAgeMs')
+  const ejection = toEjection(configuration.settings)
   const timeouts = toTimeouts(configuration.settings)
   const budget = { left: maxConnections }
   const createPool = (
@@ -88,6 +90,7 @@ export function createUpstreams(
       const counters = metrics?.services.of(service)
       return {
         balance: parseBalance(balances.get(service) ?? balance),
+        ejection,
         createPool: (address) => createPool(service, address),
         createHttp2Pool: (address) => createHttp2Pool(service, address),
         ...(findCaller && { findCaller }),
@@ -109,6 +112,10 @@ export function createUpstreams(
       Object.assign(timeouts, toTimeouts(next.settings))
     },
   }
+}
+
+function toEjection({ ejectionFailures, ejectionByStatus }: Settings): EjectionOptions {
+  return { failuresInRow: ejectionFailures, countsStatus: ejectionByStatus }
 }
 
 function toTimeouts({ connectTimeoutMs, replyTimeoutMs, idleTimeoutMs }: Settings): Timeouts {

@@ -327,7 +327,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     const upstream = this.#x.upstream!
     const status = trailers.get('grpc-status')!
     if (status !== '0') trace?.failed(status)
-    if (status === `${UNAVAILABLE}`) upstream.failed(this.#node!, 'gateway')
+    if (status === `${UNAVAILABLE}`) upstream.failed(this.#node!, 'status')
     else upstream.succeeded(this.#node!)
   }
 

@@ -177,7 +177,7 @@ class Forwarding implements Peer, UpstreamCall {
     const upstream = x.upstream!
     x.upstreamReplyMs = turnMs()
     x.trace?.answered(status)
-    if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
+    if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'status')
     else upstream.succeeded(node)
     const cookie = upstream.replyCookie?.(x, node)
     if (cookie !== undefined) headers.append('set-cookie', cookie)

@@ -2,8 +2,10 @@ import { type UpstreamNode, WELL } from './node.ts'
 
 /** When a node that fails is left out, and for how long. */
 export interface EjectionOptions {
-  /** Gateway errors in a row that eject a node; a refused connection does at once. @default 5 */
+  /** Failures in a row that eject a node; a refused connection does at once. 0: nothing ejects a node. @default 5 */
   readonly failuresInRow?: number
+  /** Whether responses 502, 503 and 504 are failures, also when the application chose the status. @default false */
+  readonly countsStatus?: boolean
   /** Milliseconds a node stays away the first time; doubled each time it fails its trial. @default 10000 */
   readonly baseMs?: number
   /** Longest time away, milliseconds. @default 300000 */
@@ -93,6 +95,7 @@ export class Health {
       return false
     }
     node.record = { ...record, failuresInRow: record.failuresInRow + 1 }
+    if (this.#failuresInRow === 0) return false
     if (kind !== 'connect' && node.failuresInRow < this.#failuresInRow) return false
     // A node of an older list: its last requests are still ending.
     if (!this.usable.includes(node)) return false

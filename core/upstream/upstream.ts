@@ -202,9 +202,15 @@ export class Upstream {
     if (this.#health.succeeded(node)) this.#regroup()
   }
 
-  /** The node took no connection (`connect`), or answered 502, 503, 504, malformed, or not to the end (`gateway`). */
-  failed(node: UpstreamNode, kind: 'connect' | 'gateway'): void {
+  /** The node accepted no connection (`connect`); its response was malformed, late or incomplete (`gateway`), or 502, 503 or 504 (`status`). */
+  failed(node: UpstreamNode, kind: 'connect' | 'gateway' | 'status'): void {
     if (kind === 'connect' && this.#nodes.includes(node) && this.#options.onRefuse?.(node)) return
+    if (kind !== 'status') return this.#fail(node, kind)
+    if (this.#options.ejection?.countsStatus === true) this.#fail(node, 'gateway')
+    else this.succeeded(node)
+  }
+
+  #fail(node: UpstreamNode, kind: 'connect' | 'gateway'): void {
     if (this.#health.failed(node, kind, this.#nowMs())) this.#balancer = this.#build()
   }
 

@@ -43,6 +43,15 @@ t.test(
   },
 )
 
+t.test('nothing ejects a node where ejection is off', async (t) => {
+  const health = new Health({ failuresInRow: 0 })
+  const { nodes } = makeUpstream([1, 1])
+  health.update(nodes)
+  for (let i = 0; i < 20; i++)
+    for (const kind of ['connect', 'gateway'] as const) t.notOk(health.failed(nodes[0]!, kind, 0))
+  t.same(health.usable, nodes)
+})
+
 t.test('a node stays away 10 s, doubled with every failed trial, up to 5 min', async (t) => {
   const { health, nodes, told } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]

@@ -330,3 +330,19 @@ t.test('while a node is called without sockets, the others are left alone', asyn
   upstream.update([makeService('store', [dead, third])])
   t.same(picked(), new Set([dead, third]))
 })
+
+t.test('a status of the application ejects a node only where that is configured', async (t) => {
+  for (const countsStatus of [false, true]) {
+    const ejected: string[] = []
+    const upstream = makeUpstream([1, 1], {
+      ejection: { countsStatus },
+      onEject: ({ id }) => ejected.push(id),
+    })
+    const [node] = upstream.nodes as [UpstreamNode]
+    for (let i = 0; i < 4; i++) upstream.failed(node, 'gateway')
+    for (let i = 0; i < 5; i++) upstream.failed(node, 'status')
+    t.same(ejected, countsStatus ? [node.id] : [])
+    for (let i = 0; i < 5; i++) upstream.failed(node, 'gateway')
+    t.same(ejected, [node.id])
+  }
+})
