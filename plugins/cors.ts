@@ -43,11 +43,14 @@ const options = Type.Object({
   }),
 })
 
+/** Response headers that agree with the answer to the preflight. */
+const OWNED = ['access-control-allow-origin', 'access-control-allow-credentials'] as const
+
 /**
  * Lets scripts of other origins read replies (WHATWG Fetch, CORS protocol).
  *
- * Preflights are answered here, before any authorization. A header that the backend set stays. The origin is
- * never echoed unless it is listed, and `null`, which any sandboxed page can send, is never let in.
+ * Preflights are answered here, before any authorization. `Access-Control-Allow-Origin` and `-Allow-Credentials` of the backend
+ * are replaced: a browser rejects a response that contradicts the preflight. The origin is never echoed unless it is listed, and `null`, which any sandboxed page can send, is never let in.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'cors',
@@ -79,7 +82,7 @@ const plugin: PluginDefinition = definePlugin({
       },
       onReply(x) {
         const reply = x.replyHeaders
-        if (reply.has('access-control-allow-origin')) return
+        for (const name of OWNED) if (reply.has(name)) reply.delete(name)
         if (any) appendParsed(reply, 'access-control-allow-origin', '*')
         else {
           varyByOrigin(reply)

@@ -110,11 +110,27 @@ t.test('Vary of the backend is kept and not doubled', async (t) => {
   t.same(await vary('*'), ['*'])
 })
 
-t.test('a header that the backend set is not overwritten', async (t) => {
-  const reply = { headers: { 'Access-Control-Allow-Origin': 'https://own.example' } }
-  for (const built of [listed, buildPlugin(plugin)]) {
-    const { headers } = await runPlugin(built, { headers: { origin: APP } }, { reply })
-    t.same(headers.flat, ['access-control-allow-origin', 'https://own.example'])
+t.test('a response agrees with its preflight, whatever the backend sets', async (t) => {
+  for (const own of ['*', 'https://own.example', APP]) {
+    const reply = {
+      headers: {
+        'Access-Control-Allow-Origin': own,
+        'Access-Control-Allow-Credentials': 'true',
+        'Access-Control-Expose-Headers': 'X-Own',
+      },
+    }
+    const allowed = (await runPlugin(listed, { headers: { origin: APP } }, { reply })).headers
+    t.same(allowed.getAll('access-control-allow-origin'), [APP])
+    t.same(allowed.getAll('access-control-allow-credentials'), ['true'])
+    t.same(allowed.getAll('access-control-expose-headers'), ['X-Own'])
+    const open = (await runPlugin(buildPlugin(plugin), { headers: { origin: APP } }, { reply }))
+      .headers
+    t.same(open.getAll('access-control-allow-origin'), ['*'])
+    t.notOk(open.has('access-control-allow-credentials'))
+    const stranger = { headers: { origin: 'https://evil.example' } }
+    const denied = (await runPlugin(listed, stranger, { reply })).headers
+    t.notOk(denied.has('access-control-allow-origin'))
+    t.notOk(denied.has('access-control-allow-credentials'))
   }
 })
 
