@@ -2,7 +2,7 @@ import type { Plugin } from './chain.ts'
 import type { Gate } from './contracts/auth.ts'
 import type { Tracer } from './contracts/tracer.ts'
 import { checkOptions } from './plugin-options.ts'
-import { Default, type Static, type TObject } from './schema.ts'
+import { Default, type Static, type TObject, Type } from './schema.ts'
 import { show } from './show.ts'
 import { suggest } from './suggest.ts'
 
@@ -50,19 +50,23 @@ export interface PluginSpec<Options extends TObject> {
 export type PluginDefinition = PluginSpec<TObject>
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
+const NO_OPTIONS: TObject = Type.Object({})
 /** Hook names in the order they run. */
 const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
 
 /**
- * Declares a plugin.
+ * Declares a plugin. Without `options` it takes none.
  *
  * @throws {TypeError} when the name is not kebab-case.
  */
-export function definePlugin<Options extends TObject>(spec: PluginSpec<Options>): PluginDefinition {
+export function definePlugin<Options extends TObject = TObject>(
+  spec: Omit<PluginSpec<Options>, 'options'> & { readonly options?: Options },
+): PluginDefinition {
   if (!NAME.test(spec.name))
     throw new TypeError(`plugin name must be kebab-case, got ${show(spec.name)}`)
-  refuseUnknown(spec.options)
-  return spec as unknown as PluginDefinition
+  const { options = NO_OPTIONS } = spec
+  refuseUnknown(options)
+  return { ...spec, options } as unknown as PluginDefinition
 }
 
 /** Closes every object of a schema that does not say itself what further names mean. */

@@ -477,8 +477,12 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
   /** Ends the exchange after a failure: an error reply while none has begun, else a cut connection, so that the client sees the reply is incomplete. */
   giveUp(error: GatewayError): void {
     if (this.finished) return
-    if (this.answered) this.cut()
-    else {
+    if (this.answered) {
+      if (this.isHeadPending) {
+        this.closing ||= !this.bodyDone
+        this.replaceReply(error)
+      } else this.cut()
+    } else {
       this.closing ||= !this.bodyDone
       this.fail(error)
     }
@@ -567,6 +571,11 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
   protected abstract pauseRead(): void
   protected abstract resumeRead(): void
 
+  /** Whether a response has begun of which nothing was sent yet: {@link giveUp} then sends its error. */
+  protected get isHeadPending(): boolean {
+    return false
+  }
+
   private startReply(
     status: number,
     headers: HeaderList,
@@ -598,15 +607,38 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
       const thrown = GatewayError.from(error)
       const failure = isFinalStatus(thrown.code) ? thrown : GatewayError.from(undefined)
       if (failure !== error) this.onFault?.(error, this, this.chain.stages.onReply[i])
-      const told = toWireError(failure, this.headers, this.httpVersion === '2')
-      const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
-      this.status = told?.status ?? failure.code
-      this.replyHeaders =
-        told?.headers ?? new HeaderList(['content-type', type, 'cache-control', 'no-store'])
-      this.transmit(told?.body ?? body)
+      this.replaceReply(failure, i)
       this.dropPeer()
       return false
     }
+  }
+
+  /**
+   * Sends an error in place of a reply of which nothing was sent. The `onReply` hooks see it, too: request id, CORS and security headers
+   * belong to errors as well.
+   *
+   * @param failedHook place of the hook that is left out; -1: none.
+   */
+  private replaceReply(failure: GatewayError, failedHook: number = -1): void {
+    const told = toWireError(failure, this.headers, this.httpVersion === '2')
+    const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
+    const status = told?.status ?? failure.code
+    if (told !== undefined) this.rpcStatus = told.rpcStatus
+    this.streaming = false
+    this.status = status
+    this.replyHeaders =
+      told?.headers ?? new HeaderList(['content-type', type, 'cache-control', 'no-store'])
+    for (const [i, hook] of this.chain.onReply.entries()) {
+      if (i === failedHook) continue
+      try {
+        hook(this)
+      } catch (error) {
+        if (!(error instanceof GatewayError))
+          this.onFault?.(error, this, this.chain.stages.onReply[i])
+      }
+    }
+    this.status = status
+    this.transmit(told?.body ?? body)
   }
 
   /** The body so far waits for whoever is attached next. */

@@ -51,9 +51,23 @@ export async function evaluatePlugin(file: string): Promise<EvaluatedPlugin> {
     module._compile(code, name, 'commonjs')
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    throw new Error(`plugin ${file}: failed while loading: ${message}`, { cause: error })
+    const origin = formatOrigin(sources.keys(), error)
+    throw new Error(`plugin ${file}: failed while loading: ${message}${origin}`, { cause: error })
   }
   return { exports: module.exports, sources }
+}
+
+/** Where in the sources of a plugin something was thrown, as ` (file:line:column)`; empty when not there. */
+export function formatOrigin(sources: Iterable<string>, error: unknown): string {
+  const frames = error instanceof Error ? (error.stack ?? '').split('\n    at ').slice(1) : []
+  const files = [...sources]
+  for (const frame of frames) {
+    const source = files.find((path) => frame.includes(`${path}:`))
+    if (source === undefined) continue
+    const position = /^:\d+:\d+/.exec(frame.slice(frame.indexOf(source) + source.length))?.[0]
+    if (position !== undefined) return ` (${source}${position})`
+  }
+  return ''
 }
 
 async function bundle(file: string): Promise<{ code: string; sources: Map<string, Uint8Array> }> {

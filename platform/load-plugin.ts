@@ -11,7 +11,7 @@ import {
 } from '../core/define-plugin.ts'
 import { suggest } from '../core/suggest.ts'
 import { plugins } from '../plugins/index.gen.ts'
-import { evaluatePlugin } from './evaluate-plugin.ts'
+import { evaluatePlugin, formatOrigin } from './evaluate-plugin.ts'
 
 /** A plugin file as it was last read. */
 interface LoadedFile {
@@ -47,7 +47,7 @@ export async function loadPlugin(
       const { message, cause } = error as Error
       throw cause === undefined
         ? error
-        : new Error(`${message}${formatOrigin(file, cause)}`, { cause })
+        : new Error(`${message}${formatOrigin(sourcesOf(file), cause)}`, { cause })
     }
   }
   const name = toName(file)
@@ -55,7 +55,7 @@ export async function loadPlugin(
     try {
       return toPlugin(name, await exported(structuredClone(options ?? {}), env))
     } catch (error) {
-      throw new Error(`plugin ${file}: ${messageOf(error)}${formatOrigin(file, error)}`, {
+      throw new Error(`plugin ${file}: ${messageOf(error)}${formatOrigin(sourcesOf(file), error)}`, {
         cause: error,
       })
     }
@@ -133,6 +133,10 @@ async function importFile(file: string): Promise<unknown> {
   return exported
 }
 
+function sourcesOf(file: string): Iterable<string> {
+  return loaded.get(file)?.hashes.keys() ?? []
+}
+
 function hashFile(path: string): string | undefined {
   try {
     return hash(readFileSync(path))
@@ -179,19 +183,6 @@ function describe(value: unknown): string {
     return value === undefined ? 'undefined' : `a ${typeof value}`
   const keys = Object.keys(value)
   return keys.length === 0 ? 'an empty object' : `an object with ${keys.slice(0, 5).join(', ')}`
-}
-
-/** Where in the sources of a plugin something was thrown, as ` (file:line:column)`; empty when not there. */
-function formatOrigin(file: string, error: unknown): string {
-  const frames = error instanceof Error ? (error.stack ?? '').split('\n    at ').slice(1) : []
-  const sources = [...(loaded.get(file)?.hashes.keys() ?? [])]
-  for (const frame of frames) {
-    const source = sources.find((path) => frame.includes(`${path}:`))
-    if (source === undefined) continue
-    const position = /^:\d+:\d+/.exec(frame.slice(frame.indexOf(source) + source.length))?.[0]
-    if (position !== undefined) return ` (${source}${position})`
-  }
-  return ''
 }
 
 function messageOf(error: unknown): string {

@@ -135,7 +135,8 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     const connection = connections.get(socket)
     if (connection === undefined || !connection.open) return
     const { path, query, malformed } = capture(req, guard)
-    if (!guard.websocket || req.method !== 'GET') {
+    // RFC 9110 §7.8: HTTP/1.0 has no Upgrade.
+    if (!guard.websocket || req.method !== 'GET' || req.httpVersionMinor === 0) {
       putBack(req, head)
       serveHttp1.call(server, req.socket)
       return

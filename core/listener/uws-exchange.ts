@@ -350,6 +350,12 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
     this.#res.end()
   }
 
+  protected override get isHeadPending(): boolean {
+    return (
+      this.streaming && !this.#headSent && this.#owner === undefined && this.#held === undefined
+    )
+  }
+
   protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
     if (this.finished) return
     if (this.#owner !== undefined) this.#owner.close(code, reason)

@@ -31,6 +31,16 @@ const sample = definePlugin({
   },
 })
 
+t.test('a plugin without options takes none', async (t) => {
+  const bare = definePlugin({
+    name: 'bare',
+    description: 'Takes no options.',
+    create: () => ({ onRequest() {} }),
+  })
+  t.equal(createPlugin(bare, undefined, env).name, 'bare')
+  t.throws(() => createPlugin(bare, { a: 1 }, env), /plugin "bare": unknown option "a"/)
+})
+
 t.test('defaults are filled in and the options given stay as they were', async (t) => {
   const given = { needed: 1 }
   const plugin = createPlugin(sample, given, env)

@@ -190,6 +190,31 @@ t.test('a hook that throws turns the reply into a 500, and the peer is told', as
   t.strictSame(y.faults, [], 'an answer is no fault')
 })
 
+t.test('the other reply hooks see the error of one that throws', async (t) => {
+  const bug = new Error('bug')
+  const throws: Partial<Plugin> = { onReply: () => raise(bug) }
+  const sets: Partial<Plugin> = {
+    onReply: (x) => {
+      x.status = 299
+      x.replyHeaders.set('x-request-id', 'a')
+    },
+  }
+  for (const plugins of [
+    [throws, sets],
+    [sets, throws],
+  ] as const) {
+    const x = begin({}, ...plugins)
+    x.reply(200, 'secret', ['secret', '1'])
+    t.equal(x.status, 500)
+    t.equal(x.replyHeaders.get('x-request-id'), 'a')
+    t.strictSame(x.faults, [bug, true, 'onReply'])
+  }
+  const twice = begin({}, throws, throws)
+  twice.reply(200)
+  t.equal(twice.status, 500)
+  t.equal(twice.finishes, 1)
+})
+
 t.test('a client that leaves aborts the exchange and its peer, once', async (t) => {
   const x = begin()
   const peer = createPeer()

@@ -158,7 +158,7 @@ export default definePlugin({
     ['./number.ts', /got a number$/],
     ['./hook.ts', /plugin "hook": onRequest must be a function, got 5$/],
     ['./typo.ts', /unknown hook onReqest, did you mean onRequest\?$/],
-    ['./throws.ts', /throws\.ts: failed while loading: no database$/],
+    ['./throws.ts', /throws\.ts: failed while loading: no database \(.*throws\.ts:\d+:\d+\)$/],
     ['./factory.ts', /factory\.ts: needs a key \(\/\S*factory\.ts:1:\d+\)$/],
     ['./create.ts', /^plugin "mine": no such place \(\/\S*create\.ts:8:\d+\)$/],
     ['./object.ts', /object\.ts: takes no options, got mark;/, { mark: 1 }],

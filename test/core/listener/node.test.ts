@@ -5,6 +5,8 @@ import { testListener } from '../../contracts/listener.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+
 testListener({ create: createNodeListener, name: 'node' })
 
 t.test('OPTIONS * is served, and only OPTIONS has that target', async (t) => {
@@ -61,4 +63,14 @@ t.test('an idle connection of a client is closed after the client keep-alive tim
   const [reply] = await usual.send(request).replies(1)
   usual.destroy()
   t.match(reply, /\r\nkeep-alive: timeout=75\r\n/i, 'by default longer than load balancers')
+})
+
+t.test('serves a WebSocket handshake in HTTP/1.0 as the plain request it is', async (t) => {
+  const { port, served } = await openListener(t, createNodeListener, (x) => x.reply(200, 'plain'))
+  const client = new RawClient(port)
+  const handshake = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
+  client.send(`GET / HTTP/1.0\r\nHost: a.test\r\n${handshake}Sec-WebSocket-Key: ${KEY}\r\n\r\n`)
+  await client.ended()
+  t.match(client.text, /^HTTP\/1\.1 200 .*plain$/s)
+  t.equal(served[0]!.upgrade, false)
 })

@@ -1,6 +1,9 @@
 import t from 'tap'
 import { createUwsListener } from '../../../core/listener/uws.ts'
 import { testListener } from '../../contracts/listener.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import type { Exchange } from '../../../core/exchange.ts'
+import { HeaderList } from '../../../core/headers.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 
@@ -24,4 +27,31 @@ t.test('reports once that a client sends what the library rejects by itself', as
   t.equal(reports, 1)
   t.equal(await ask('1.0'), 'HTTP/1.1 505')
   t.equal(reports, 1)
+})
+
+t.test('a stream that fails before anything was sent is answered with its error', async (t) => {
+  const hook = { name: 'id', onReply: (x: Exchange) => x.replyHeaders.set('x-request-id', 'a') }
+  const { port, served } = await openListener(
+    t,
+    createUwsListener,
+    (x) => {
+      x.start(200, new HeaderList(['x-backend', '1']), x.path === '/long' ? 9 : -1)
+      x.giveUp(new GatewayError('app', 502, 'the response broke off'))
+    },
+    {},
+    [hook],
+  )
+  const client = new RawClient(port)
+  for (const [i, path] of ['/chunked', '/long'].entries()) {
+    client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`)
+    const replies = await client.replies(i + 1)
+    t.match(replies[i], /^HTTP\/1\.1 502 .*"Detail":"the response broke off"/s)
+    t.match(replies[i], /\r\nx-request-id: a\r\n/i)
+    t.notMatch(replies[i], /x-backend/)
+  }
+  client.destroy()
+  t.same(
+    served.map(({ status, aborted, finished }) => ({ status, aborted, finished })),
+    Array(2).fill({ status: 502, aborted: false, finished: true }),
+  )
 })
