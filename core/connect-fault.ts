@@ -5,9 +5,11 @@ export type ConnectFault =
   | 'name-timeout'
   | 'route'
   | 'timeout'
+  | 'client-certificate'
   | 'certificate'
   | 'tls'
   | 'http2'
+  | 'closed'
   | 'other'
 
 /** By what Node.js and OpenSSL say of it; a refusal first, for what follows its code may be a name such as `tls.example`. */
@@ -18,8 +20,10 @@ const FAULTS: readonly (readonly [said: RegExp, fault: ConnectFault])[] = [
   [/\b(?:ENETUNREACH|EHOSTUNREACH)\b/, 'route'],
   [/\bETIMEDOUT\b|no answer within|in time$/, 'timeout'],
   [/^Protocol error$|not offer HTTP\/2/, 'http2'],
+  [/alert certificate required/i, 'client-certificate'],
   [/certificate|altnames|issuer/i, 'certificate'],
   [/\b(?:SSL|TLS)\b|wrong version number|EPROTO/i, 'tls'],
+  [/\b(?:ECONNRESET|EPIPE)\b|socket hang up/, 'closed'],
 ]
 /** A failure of OpenSSL as Node.js words it: with a thread, a number and a place in its source. */
 const OPENSSL = /^(.*?)[0-9A-F]{8,}:error:[0-9A-F]+:([^:]*):[^:]*:([^:]*):.*$/s
@@ -49,12 +53,16 @@ export function describeConnectFault(detail: string, who: string): string {
       return `there is no route to ${who}`
     case 'timeout':
       return `${who} took no connection in time`
+    case 'client-certificate':
+      return `${who} requires a client certificate, which the gateway does not send`
     case 'certificate':
       return `the certificate of ${who} is not trusted`
     case 'tls':
       return `the TLS handshake with ${who} failed`
     case 'http2':
       return `${who} does not speak HTTP/2`
+    case 'closed':
+      return `${who} closed the connection before it answered`
     case 'other':
       return `no connection to ${who} came about`
   }

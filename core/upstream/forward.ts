@@ -1,4 +1,4 @@
-import { describeConnectFault } from '../connect-fault.ts'
+import { describeConnectFault, findConnectFault } from '../connect-fault.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import { forwardGrpc } from '../grpc/forward.ts'
@@ -205,6 +205,9 @@ function describe(kind: 'connect' | 'closed' | 'malformed', detail: string): str
     case 'connect':
       return describeConnectFault(detail, 'the backend')
     case 'closed':
+      // With TLS 1.3 the alert comes after the handshake.
+      if (findConnectFault(detail) === 'client-certificate')
+        return describeConnectFault(detail, 'the backend')
       return 'the backend closed the connection before the end of its reply'
     case 'malformed':
       return 'the reply of the backend is malformed'

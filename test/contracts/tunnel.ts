@@ -148,6 +148,21 @@ export function testTunnel(subject: TunnelSubject): void {
     })
   }
 
+  t.test(`${name}: a backend that resets the connection of a handshake is 502`, async (t) => {
+    const backend = await openRawBackend(t, {
+      onRequest: ({ socket }) => socket.resetAndDestroy(),
+    })
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const client = new RawClient(port)
+    client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+    await client.until(({ text }) => text.includes('}'))
+    t.match(
+      client.text,
+      /^HTTP\/1.1 502 .*"Detail":"the backend closed the connection before it answered"/s,
+    )
+    client.destroy()
+  })
+
   t.test(`${name}: the 101 of a handshake is the only one, whoever sends it`, async (t) => {
     const { port, faults } = await openListener(t, create, (x) => {
       if (x.path === '/whole') x.reply(101)

@@ -1,5 +1,10 @@
 import { once } from 'node:events'
-import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import type { AddressInfo } from 'node:net'
+import {
+  type ConnectionOptions,
+  connect as connectTls,
+  createServer as createTlsServer,
+} from 'node:tls'
 import t from 'tap'
 import {
   describeConnectFault,
@@ -22,6 +27,8 @@ t.test('a client is told what happened, and no address', (t) => {
     ['certificate has expired', 'the certificate of the backend is not trusted'],
     ['write EPROTO SSL routines: packet', 'the TLS handshake with the backend failed'],
     ['the backend does not offer HTTP/2 (ALPN h2)', 'the backend does not speak HTTP/2'],
+    ['socket hang up', 'the backend closed the connection before it answered'],
+    ['read ECONNRESET', 'the backend closed the connection before it answered'],
     ['connection closed', 'no connection to the backend came about'],
   ]
   for (const [detail, told] of cases) t.equal(describeConnectFault(detail, 'the backend'), told)
@@ -48,6 +55,20 @@ t.test('TLS that fails says so in one line', async (t) => {
   const noTls = await fail({ port: plain.port })
   t.match(noTls, /wrong version number$/)
   t.equal(findConnectFault(noTls), 'tls')
+  const { cert, key } = createCertificate(['a.test'])
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const strict = createTlsServer({
+      ...{ cert, key, requestCert: true, rejectUnauthorized: true },
+      ...{ minVersion: version, maxVersion: version },
+    })
+    strict.on('tlsClientError', () => {})
+    strict.listen(0, '127.0.0.1')
+    await once(strict, 'listening')
+    t.teardown(() => strict.close())
+    const options = { port: (strict.address() as AddressInfo).port, rejectUnauthorized: false }
+    const detail = await fail(options)
+    t.equal(findConnectFault(detail), version === 'TLSv1.3' ? 'client-certificate' : 'tls', detail)
+  }
 })
 
 t.test('of a name with several addresses the code is told, for there are no words', (t) => {
