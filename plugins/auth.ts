@@ -1,5 +1,11 @@
 import { formatAccount } from '../core/auth/account-text.ts'
-import { type CallTarget, judgeCall, toDenied, toNotTaken } from '../core/auth/authorize.ts'
+import {
+  type CallTarget,
+  isNotTaken,
+  judgeCall,
+  toDenied,
+  toNotTaken,
+} from '../core/auth/authorize.ts'
 import { readBearer } from '../core/auth/bearer.ts'
 import { CALLER_ADDRESS, usesCallerAddress } from '../core/auth/caller-fields.ts'
 import { isForeign } from '../core/auth/foreign.ts'
@@ -63,7 +69,7 @@ const plugin: PluginDefinition = definePlugin({
     }
     const streams = new OpenStreams({
       judge: (x) => judgeAgain(x).catch(toReason),
-      toEnded: ({ route }) => toNotTaken(route!.service),
+      toEnded: ({ route, admitted }) => toNotTaken(route!.service, admitted?.resource),
       nowMs,
     })
     const judgeAgain = async (x: Exchange): Promise<GatewayError | undefined> => {
@@ -74,12 +80,12 @@ const plugin: PluginDefinition = definePlugin({
         tokens.set(x.session, token)
       }
       const { granted } = await judgeCall(gate, x.account, x.admitted!)
-      return granted ? undefined : toDenied(x.admitted!.resource)
+      return granted ? undefined : toDenied(x.admitted!.resource, x.account)
     }
     const end = gate.onChange(streams.review)
 
     const settle = (x: Exchange, target: CallTarget, { granted }: Ruling): void => {
-      if (!granted) throw toDenied(target.resource)
+      if (!granted) throw toDenied(target.resource, x.account)
       x.admitted = target
       x.isForeign = isForeign(x.account, target)
       if (forwardAccount && x.session !== undefined) x.beforeProxy ??= tell
@@ -106,7 +112,7 @@ const plugin: PluginDefinition = definePlugin({
         const { refusal } = x
         const target = toTarget(x)
         if (refusal !== undefined && x.session === undefined && !isLoggingIn(target.resource))
-          throw inNameOf(x.route!.service, refusal)
+          throw inNameOf(x.route!.service, target.resource, refusal)
         const ruling = judgeCall(gate, x.account, target)
         if (!(ruling instanceof Promise)) return settle(x, target, ruling)
         return ruling.then((late) => settle(x, target, late))
@@ -147,7 +153,13 @@ function refuse(x: Exchange, error: unknown): void {
   else throw error
 }
 
-function inNameOf(service: string, { code, message, headers = [] }: GatewayError): GatewayError {
+function inNameOf(
+  service: string,
+  resource: CallTarget['resource'],
+  refusal: GatewayError,
+): GatewayError {
+  if (isNotTaken(refusal)) return toNotTaken(service, resource)
+  const { code, message, headers = [] } = refusal
   return new GatewayError(service, code, message, { headers })
 }
 

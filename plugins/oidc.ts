@@ -69,7 +69,7 @@ const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const REMEMBERED_MAX = 10_000
 /** Refused tokens that are remembered, so that each is told once. */
 const REFUSED_MAX = 1000
-const REFUSED = 'access token not taken: log in again'
+const REFUSED = 'invalid or expired access token; log in again'
 const NOT_TAKEN = 'Bearer error="invalid_token"'
 
 /**
@@ -135,7 +135,7 @@ const plugin: PluginDefinition = definePlugin({
       const tail = token.slice(-86)
       if (!refused.has(tail)) {
         refused.set(tail, true)
-        log.info({ issuer, reason: error.message }, 'access token not taken')
+        log.info({ issuer, reason: error.message }, 'invalid access token')
       }
       return refuse(GATEWAY_ID, REFUSED, NOT_TAKEN)
     }

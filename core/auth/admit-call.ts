@@ -43,7 +43,7 @@ export function admitCall(gate: Gate, call: GivenCall): Maybe<Session | undefine
 /** @throws {GatewayError} unless it is a login, for which no token is needed. */
 function refuse(gate: Gate, call: GivenCall, error: unknown): Maybe<Session | undefined> {
   if (!(error instanceof TokenError)) throw error
-  if (!isLoggingIn(call.resource)) throw toNotTaken(call.resource.name)
+  if (!isLoggingIn(call.resource)) throw toNotTaken(call.resource.name, call.resource)
   return judge(gate, call, undefined)
 }
 
@@ -58,7 +58,7 @@ function judge(gate: Gate, call: GivenCall, session: Session | undefined) {
 
 /** @throws {GatewayError} */
 function admit(ruling: Ruling, resource: Resource, session: Session | undefined) {
-  if (!ruling.granted) throw toDenied(resource)
+  if (!ruling.granted) throw toDenied(resource, session?.account)
   return session
 }
 

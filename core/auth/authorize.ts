@@ -66,18 +66,39 @@ export function judgeByRules(
   return Promise.all([own, general]).then(([first, second]) => both(first, second))
 }
 
-/** Reference 15.1: whoever calls, and whether it has logged in. */
-export function toDenied({ name, endpoint }: Resource): GatewayError {
-  return new GatewayError(name, 401, `Unauthorized call made to ${name}:${endpoint}`, {
-    headers: ['www-authenticate', 'Bearer'],
+/**
+ * The error for a call that the rules deny: 401, whoever calls (decisions 1 and 29). RFC 6750 §3.1 tells programs whether another
+ * token helps.
+ *
+ * @param account undefined: the caller is anonymous.
+ */
+export function toDenied(resource: Resource, account: Account | undefined): GatewayError {
+  return new GatewayError(resource.name, 401, describeCall(resource), {
+    headers: [
+      'www-authenticate',
+      account === undefined ? 'Bearer' : 'Bearer error="insufficient_scope"',
+    ],
   })
 }
 
-/** What is said of a token that is not taken: why is for the log. RFC 6750 §3.1. */
-export function toNotTaken(service: string): GatewayError {
-  return new GatewayError(service, 401, 'access token not taken: log in again', {
+/**
+ * The error for an invalid or expired access token: 401, RFC 6750 §3.1. The reason is logged only.
+ *
+ * @param resource what is called; without, the token was checked before that was known.
+ */
+export function toNotTaken(
+  service: string,
+  resource?: Pick<Resource, 'name' | 'endpoint'>,
+): GatewayError {
+  const call = resource === undefined ? '' : `${describeCall(resource)}: `
+  const detail = `${call}invalid or expired access token; log in again`
+  return new GatewayError(service, 401, detail, {
     headers: ['www-authenticate', 'Bearer error="invalid_token"'],
   })
+}
+
+function describeCall({ name, endpoint }: Pick<Resource, 'name' | 'endpoint'>): string {
+  return `Unauthorized call made to ${name}:${endpoint}`
 }
 
 /** Whether an error says what {@link toNotTaken} does: another token may be taken. */

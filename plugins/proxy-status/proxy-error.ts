@@ -8,9 +8,11 @@ const CONNECT_ERRORS: Readonly<Record<ConnectFault, string>> = {
   'name-timeout': 'dns_timeout',
   route: 'destination_ip_unroutable',
   timeout: 'connection_timeout',
+  'client-certificate': 'tls_alert_received',
   certificate: 'tls_certificate_error',
   tls: 'tls_protocol_error',
   http2: 'http_protocol_error',
+  closed: 'connection_terminated',
   other: 'connection_refused',
 }
 

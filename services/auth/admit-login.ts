@@ -30,10 +30,10 @@ export function createAdmitLogin(gate: Gate | undefined): AdmitLogin {
     if (isGranted) return logIn(ALLOW)
     try {
       return await logIn((account) => {
-        if (!isOperator(account)) throw toDenied(TOKEN)
+        if (!isOperator(account)) throw toDenied(TOKEN, account)
       })
     } catch (error) {
-      if (error instanceof GatewayError && error.code === 400) throw toDenied(TOKEN)
+      if (error instanceof GatewayError && error.code === 400) throw toDenied(TOKEN, caller)
       throw error
     }
   }

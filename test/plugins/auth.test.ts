@@ -66,11 +66,12 @@ t.test('what rules grant everybody needs no token', async (t) => {
 
 t.test('what is denied is 401 with the body of errors, whoever calls', async (t) => {
   const { run, issue } = await open(t, [createRule({ scope: 'admin' })])
-  for (const request of [
-    {},
-    bearer(await issue(JANE)),
-    { headers: { authorization: 'Basic eA==' } },
-  ]) {
+  const rows: [TestRequest, string][] = [
+    [{}, 'Bearer'],
+    [bearer(await issue(JANE)), 'Bearer error="insufficient_scope"'],
+    [{ headers: { authorization: 'Basic eA==' } }, 'Bearer'],
+  ]
+  for (const [request, challenge] of rows) {
     const { status, headers, body, forwarded } = await run(request)
     t.equal(status, 401)
     t.strictSame(JSON.parse(body), {
@@ -79,7 +80,7 @@ t.test('what is denied is 401 with the body of errors, whoever calls', async (t)
       Detail: 'Unauthorized call made to greeter:Greeter.Hello',
       Status: 'Unauthorized',
     })
-    t.equal(headers.get('www-authenticate'), 'Bearer')
+    t.equal(headers.get('www-authenticate'), challenge)
     t.equal(headers.get('cache-control'), 'no-store')
     t.notOk(forwarded)
   }
@@ -107,7 +108,11 @@ t.test('no token is taken that is not genuine, also where everybody may call', a
     const { status, body, headers, thrown, forwarded } = await run(bearer(token))
     t.equal(status, 401, what)
     t.notOk(forwarded)
-    t.match(JSON.parse(body), { Id: 'greeter', Detail: 'access token not taken: log in again' })
+    t.match(JSON.parse(body), {
+      Id: 'greeter',
+      Detail:
+        'Unauthorized call made to greeter:Greeter.Hello: invalid or expired access token; log in again',
+    })
     t.equal(headers.get('www-authenticate'), 'Bearer error="invalid_token"')
     t.match(thrown, { name: 'GatewayError' }, 'and no fault')
   }

@@ -35,13 +35,19 @@ t.test('whose rules decide', async (t) => {
 })
 
 t.test('a denied call is told what was called', (t) => {
-  t.same(toDenied(resource).toBody(), {
+  t.same(toDenied(resource, undefined).toBody(), {
     Id: 'helloworld',
     Code: 401,
     Detail: 'Unauthorized call made to helloworld:Helloworld.Call',
     Status: 'Unauthorized',
   })
-  t.same(toDenied(resource).headers, ['www-authenticate', 'Bearer'])
+  t.same(toDenied(resource, undefined).headers, ['www-authenticate', 'Bearer'])
+  const denied = toDenied(resource, createAccount())
+  t.same(denied.headers, ['www-authenticate', 'Bearer error="insufficient_scope"'])
+  t.equal(
+    toNotTaken('helloworld', resource).message,
+    'Unauthorized call made to helloworld:Helloworld.Call: invalid or expired access token; log in again',
+  )
   t.match(toNotTaken('helloworld').toBody(), {
     Id: 'helloworld',
     Code: 401,

@@ -132,7 +132,9 @@ function closeDoor(remote: { answer: (call: IncomingCall) => void }) {
     state.shown.push(shown)
     if (shown === `Bearer t${state.issued}`) call.start('')
     else if (shown === undefined)
-      call.fail(toDenied({ type: 'service', name: 'registry', endpoint: 'Registry.Watch' }))
+      call.fail(
+        toDenied({ type: 'service', name: 'registry', endpoint: 'Registry.Watch' }, undefined),
+      )
     else call.fail(toNotTaken('registry'))
   }
   const logIn = async () => {
