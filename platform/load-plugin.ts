@@ -55,9 +55,12 @@ export async function loadPlugin(
     try {
       return toPlugin(name, await exported(structuredClone(options ?? {}), env))
     } catch (error) {
-      throw new Error(`plugin ${file}: ${messageOf(error)}${formatOrigin(sourcesOf(file), error)}`, {
-        cause: error,
-      })
+      throw new Error(
+        `plugin ${file}: ${messageOf(error)}${formatOrigin(sourcesOf(file), error)}`,
+        {
+          cause: error,
+        },
+      )
     }
   }
   if (!isHooks(exported))

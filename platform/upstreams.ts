@@ -1,6 +1,6 @@
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
-import type { Timeouts } from '../core/upstream/http1.ts'
 import type { EjectionOptions } from '../core/upstream/health.ts'
+import type { Timeouts } from '../core/upstream/http1.ts'
 import { Http2Pool } from '../core/upstream/http2-pool.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
 import { Pool } from '../core/upstream/pool.ts'

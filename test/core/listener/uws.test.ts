@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createUwsListener } from '../../../core/listener/uws.ts'
-import { testListener } from '../../contracts/listener.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 import { HeaderList } from '../../../core/headers.ts'
+import { createUwsListener } from '../../../core/listener/uws.ts'
+import { testListener } from '../../contracts/listener.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 
