@@ -5,6 +5,7 @@ import type { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/headers.ts'
 import { RPC_PATH } from '../core/rpc/frames.ts'
 import { forward } from '../core/upstream/forward.ts'
+import { toNoNode } from '../core/upstream/no-node.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
 import { mayTryAnother } from '../core/upstream/tried-nodes.ts'
 
@@ -58,7 +59,7 @@ async function openTunnel(
     const node = upstream?.pick(x, undefined, tried)
     if (upstream === undefined || node === undefined) {
       x.failureKind = 'no-node'
-      throw new GatewayError(service, 503, `no node of ${service} is available`)
+      throw toNoNode(service)
     }
     if (tried.length > 0) upstream.retried()
     const { host, port, secure, lookup } = node

@@ -24,6 +24,7 @@ import { createNetworkService } from '../services/network/service.ts'
 import { createRegistryService } from '../services/registry/service.ts'
 import { createRuntimeService } from '../services/runtime/service.ts'
 import { createStoreService, type StoreService } from '../services/store/service.ts'
+import type { ExpectedServices } from './expected-services.ts'
 import {
   type AdminPassword,
   forgetPassword,
@@ -34,6 +35,7 @@ import { openEvents, toEventsLimits } from './open-events.ts'
 import { openIsolation } from './open-isolation.ts'
 import { openRuntime, openRuntimeFolder } from './open-runtime.ts'
 import { openStore } from './open-store.ts'
+import { describeHttpProgram } from './runtime-doors.ts'
 import type { ServerRegistries } from './server-registries.ts'
 import type { Settings } from './settings.ts'
 
@@ -51,6 +53,8 @@ export interface BuiltInContext {
   readonly registries: ServerRegistries
   readonly broker: CheckedBroker
   readonly network: Network
+  /** Learns which services the runtime is to run. */
+  readonly expected: Pick<ExpectedServices, 'add' | 'remove'>
   readonly gateway: GatewayPart
   readonly host: ServiceHost
   /** Decides who may call them from outside. */
@@ -284,6 +288,14 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
       uploads: createQuota('quota_uploads', settings.quotaUploads),
     },
     reachedAt: host.address,
+    onExpected: ({ namespace, name, version, protocol }, isExpected) => {
+      if (!isExpected) return context.expected.remove(namespace, { name, version })
+      const described = describeHttpProgram({ name, version })
+      context.expected.add(
+        namespace,
+        protocol === 'http' ? described : { ...described, endpoints: [] },
+      )
+    },
     events: (event) => keepEvent({ namespace: DEFAULT_NAMESPACE, topic: 'runtime' }, event, made),
   })
   return {

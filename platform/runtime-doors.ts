@@ -70,16 +70,24 @@ export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Do
   }
 }
 
-/** A copy of a program that knows nothing of the platform, as others find it: gateways pass on to it whatever its paths are. */
+/** A program of protocol `http` as the registry describes it, without nodes: the gateway passes on to it whatever its paths are. */
+export function describeHttpProgram({
+  name,
+  version,
+}: Pick<Workload, 'name' | 'version'>): Service {
+  const route = { path: `/${name},/${name}/**`, handler: 'web' }
+  const endpoint = { name: 'Http.Any', request: NOTHING, response: NOTHING, metadata: route }
+  return { name, version, metadata: {}, endpoints: [endpoint], nodes: [] }
+}
+
+/** An instance of such a program, as others find it. */
 function toEntry(workload: Workload, instance: string, address: string): Service {
-  const { namespace, name, version } = workload
+  const { namespace, name } = workload
   // Other accounts could register nodes of the name otherwise, and receive its requests.
   const owner = toOwner({ issuer: namespace, id: toAccountId(workload) })
   const metadata = { protocol: 'http', [INSTANCE]: instance, [OWNER]: owner }
   const node: Node = { id: `${name}-${instance}`, address, metadata }
-  const route = { path: `/${name},/${name}/**`, handler: 'web' }
-  const endpoint = { name: 'Http.Any', request: NOTHING, response: NOTHING, metadata: route }
-  return { name, version, metadata: {}, endpoints: [endpoint], nodes: [node] }
+  return { ...describeHttpProgram(workload), nodes: [node] }
 }
 
 function toDown(entry: Service): Service {

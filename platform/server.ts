@@ -13,6 +13,7 @@ import { type Closing, createClosing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import { startDashboard } from './dashboard/dashboard.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
+import { createExpectedServices } from './expected-services.ts'
 import { readFileLimit } from './file-limit.ts'
 import { type AdminPassword, checkAdminPassword } from './first-accounts.ts'
 import type { EventSinks } from './handlers.ts'
@@ -112,14 +113,16 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     onTooLong: (service) => log.warn({ service }, 'its description is too long for other servers'),
   })
   closing.add(network.close)
-  const { registry } = network
+  const expected = createExpectedServices()
+  const registry = expected.join(network.registry)
+  const domains = expected.joinDomains(registries)
 
   const { gate, ask } = openGate(log)
   closing.add(gate.close)
   const proxy = await openServerProxy({
     configuration,
     registry,
-    domains: registries,
+    domains,
     gate,
     // Of the open files the gateway has half.
     fileLimit: Math.floor(fileLimit / 4),
@@ -141,7 +144,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     ...settings,
     listeners: () => [...own, ...listeners()].filter((each) => each !== undefined),
   })
-  const told = createToldGateway({ registry, domains: registries, gate })
+  const told = createToldGateway({ registry, domains, gate })
   const services = await startServices(
     {
       settings,
@@ -152,6 +155,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       registries,
       broker,
       network,
+      expected,
       gateway: told,
       host,
       gate,
@@ -173,7 +177,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     configuration,
     log,
     registry,
-    domains: registries,
+    domains,
     events: toSinks(settings, broker, made),
     gate,
     tls,

@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import { type LostKind, OutgoingCall } from '../core/rpc/call.ts'
 import { deadlines } from '../core/rpc/deadlines.ts'
 import { toLostError } from '../core/rpc/lost-error.ts'
+import { toNoNode } from '../core/upstream/no-node.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
 import { mayTryAnother } from '../core/upstream/tried-nodes.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
@@ -234,10 +235,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     const { traces } = this.owner
     if (traces?.tracer !== undefined) this.beginSpan(traces.tracer, traces.begins)
     const caller = this.local?.caller ?? this.pick()?.caller
-    if (caller === undefined) {
-      const detail = `no node of ${this.service} is available`
-      return this.fail(new GatewayError(this.service, 503, detail))
-    }
+    if (caller === undefined) return this.fail(toNoNode(this.service))
     caller.call(this)
     this.dispatched()
   }

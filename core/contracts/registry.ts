@@ -45,7 +45,7 @@ export interface Service {
  * What happened to one version of a service; `service` holds the state after it, no nodes when it is gone.
  *
  * Emission (specification: Registry; reference 6 and 15.23): an unseen name or version is `create`, another node, a node
- * less, or another description `update`, the last node's end, by whatever cause, `delete`; a heartbeat is nothing.
+ * less, or another description `update`, the last node's end, by whatever cause, `delete`, or `update` where the version stays known; a heartbeat is nothing.
  */
 export interface RegistryEvent {
   readonly type: 'create' | 'update' | 'delete'
@@ -88,7 +88,7 @@ export interface Registry {
   readonly name: string
   /**
    * All versions of a service, with their nodes; empty when there is none. A version that is known and does not run may be there
-   * without nodes, of which no event tells. @throws {Error} when the registry cannot be asked.
+   * without nodes: requests of it are 503, not 404. @throws {Error} when the registry cannot be asked.
    */
   readonly getService: (name: string) => Maybe<readonly Service[]>
   /**

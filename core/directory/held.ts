@@ -23,6 +23,10 @@ export class Held<T> {
     return Array.from(this.#items.values(), ({ item }) => item)
   }
 
+  get(key: string): T | undefined {
+    return this.#items.get(key)?.item
+  }
+
   /** Holds it; one that is held already for no longer than before. */
   add(key: string, item: T): void {
     if (!this.#items.has(key)) this.#items.set(key, { item, untilMs: this.#nowMs() + HELD_MS })

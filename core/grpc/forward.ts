@@ -10,6 +10,7 @@ import { formatGrpcTimeout, readWireTimeout } from '../rpc/timeout.ts'
 import { turnMs } from '../turn-clock.ts'
 import type { FailureKind, UpstreamFailure } from '../upstream/call.ts'
 import type { Http2Call, Http2Connection } from '../upstream/http2-connection.ts'
+import { toNoNode } from '../upstream/no-node.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
 import { mayTryAnother } from '../upstream/tried-nodes.ts'
 import { Base64Reader } from './base64-reader.ts'
@@ -113,10 +114,10 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     const pool = node?.http2
     if (node === undefined || pool === undefined) {
       const { service } = x.route!
-      const detail = `no node of ${service} is available`
-      if (x.failure === '') x.failure = detail
+      const error = toNoNode(service)
+      if (x.failure === '') x.failure = error.message
       x.failureKind = 'no-node'
-      return this.#refuse(new GatewayError(service, 503, detail))
+      return this.#refuse(error)
     }
     // No body yet: until there is a stream another node may be tried.
     x.watch(this)

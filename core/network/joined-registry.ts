@@ -1,6 +1,5 @@
 import type { Registry, Service } from '../contracts/registry.ts'
-import { choose, watchJoined } from './joined-watch.ts'
-import type { RouteRegistry } from './route-registry.ts'
+import { choose, type FallbackServices, watchJoined } from './joined-watch.ts'
 
 /** A registry that can be watched. */
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
@@ -13,7 +12,7 @@ type Watchable = Registry & Required<Pick<Registry, 'watch'>>
  */
 export function createJoinedRegistry(
   registry: Watchable,
-  network: RouteRegistry,
+  network: FallbackServices,
   isOwn: (name: string) => boolean,
 ): Watchable {
   const sides = { registry, network, isOwn }

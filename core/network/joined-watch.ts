@@ -1,9 +1,14 @@
 import type { Registry, RegistryEvent, Service, WatchOptions } from '../contracts/registry.ts'
-import type { RouteRegistry } from './route-registry.ts'
+
+/** Services that a registry falls back to: those of other servers, or those that are expected to register. */
+export interface FallbackServices extends Required<Pick<Registry, 'watch'>> {
+  readonly getService: (name: string) => readonly Service[]
+  readonly listServices: () => readonly Service[]
+}
 
 export interface JoinedWatchOptions {
   readonly registry: Registry & Required<Pick<Registry, 'watch'>>
-  readonly network: RouteRegistry
+  readonly network: FallbackServices
   /** Whether the registry has a service, as far as `network` knows, which speaks of none of these. */
   readonly isOwn: (name: string) => boolean
 }

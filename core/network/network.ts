@@ -81,6 +81,9 @@ export function createNetwork(options: NetworkOptions): Network {
       tell = listener
     },
     start: local.start,
-    close: local.close,
+    close() {
+      local.close()
+      routes.close()
+    },
   }
 }

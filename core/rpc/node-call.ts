@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
-import { GatewayError } from '../errors.ts'
+import type { GatewayError } from '../errors.ts'
+import { toNoNode } from '../upstream/no-node.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
 import { mayTryAnother } from '../upstream/tried-nodes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -58,9 +59,9 @@ export abstract class NodeCall extends OutgoingCall {
     const node = this.pick(this.node)
     if (node === undefined) {
       this.over = true
-      const detail = `no node of ${this.service} is available`
-      if (this.attempts === 0) this.note(detail)
-      return this.failed(new GatewayError(this.service, 503, detail))
+      const error = toNoNode(this.service)
+      if (this.attempts === 0) this.note(error.message)
+      return this.failed(error)
     }
     if (this.attempts++ > 0) this.upstream!.retried()
     this.node = node

@@ -6,6 +6,7 @@ import type { HeaderList } from '../headers.ts'
 import { turnMs } from '../turn-clock.ts'
 import type { FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
 import type { Http1Connection } from './http1.ts'
+import { toNoNode } from './no-node.ts'
 import type { UpstreamNode } from './node.ts'
 import { formatRequestHead } from './request-head.ts'
 import { mayRetry } from './retry.ts'
@@ -58,10 +59,10 @@ class Forwarding implements Peer, UpstreamCall {
     if (node === undefined) {
       this.#over = true
       const service = x.route?.service ?? ''
-      const detail = `no node of ${service} is available`
-      if (x.failure === '') x.failure = detail
+      const error = toNoNode(service)
+      if (x.failure === '') x.failure = error.message
       x.failureKind = 'no-node'
-      return x.giveUp(new GatewayError(service, 503, detail))
+      return x.giveUp(error)
     }
     // No body yet: until its connection is open another node may be tried.
     x.watch(this)

@@ -1,4 +1,4 @@
-import type { Runtime } from '../../core/contracts/runtime.ts'
+import type { Runtime, WorkloadKey } from '../../core/contracts/runtime.ts'
 import type { Isolation } from '../../core/process/sandbox/sandbox.ts'
 import { noQuota } from '../../core/quota.ts'
 import { readAll } from '../../core/store/read-all.ts'
@@ -72,6 +72,8 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly egress: RepositoryPolicy
   /** Where services reach the platform: its RPC proxy. */
   readonly reachedAt: string
+  /** Called with every service that is to run, before it does, and again once it is to run no more. @default no-op */
+  readonly onExpected?: (service: ExpectedService, isExpected: boolean) => void
   /** Keeps what was done. @default nothing does */
   readonly events?: (event: RuntimeEvent) => Promise<void>
   /** Bytes of the disk that uploads and builds leave free. @default 0, they may fill it */
@@ -90,6 +92,11 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly otherServerMs?: number
   /** Unix time. @default Date.now */
   readonly nowMs?: () => number
+}
+
+/** A service that a record of the runtime asks for. */
+export interface ExpectedService extends WorkloadKey {
+  readonly protocol: 'mx' | 'http'
 }
 
 /** The runtime of a platform, as a service of it. */
@@ -114,6 +121,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     allowLocal,
     egress,
     reachedAt,
+    onExpected,
     events,
     minFreeDiskBytes = 0,
     builds = 3,
@@ -225,6 +233,11 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       await removeBuild(folders.builds(record))
     },
   })
+  if (onExpected !== undefined)
+    reconciler.watch((now, before) => {
+      if (now !== undefined && !now.deleting) onExpected(toExpected(now), true)
+      else if (before !== undefined) onExpected(toExpected(before), false)
+    })
   const servers = createServers({ store, server, nowMs })
   const watches = createWatches({ reconciler, servers, nowMs })
   const operations = createOperations({
@@ -280,4 +293,8 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       await service.stop()
     },
   }
+}
+
+function toExpected({ namespace, name, version, current, wish }: ServiceRecord): ExpectedService {
+  return { namespace, name, version, protocol: current?.protocol ?? (wish.protocol || 'mx') }
 }

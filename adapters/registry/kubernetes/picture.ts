@@ -5,7 +5,7 @@ import type { KubernetesService, Slice } from './objects.ts'
 import { toService } from './to-service.ts'
 
 export interface PictureOptions {
-  /** Told of versions that have nodes, as if there were no others. */
+  /** Told of versions that are listed, as if there were no others. */
   readonly onEvent: (event: RegistryEvent) => void
   /** Told once of every Service that cannot be used as it is. */
   readonly onProblem: (message: string) => void
@@ -16,9 +16,9 @@ export type Services = KubernetesService | undefined
 
 /** What the namespace holds, as services. */
 export interface Picture {
-  /** Versions without a ready endpoint, too: they have no nodes. */
+  /** Includes versions without a ready endpoint: they have no nodes. */
   readonly getService: (name: string) => readonly Service[]
-  /** Those that have nodes. */
+  /** Versions that have nodes, or slices without a ready endpoint: their routes stay, and requests of them are 503. */
   readonly listServices: () => Service[]
   readonly replaceServices: (items: ReadonlyMap<string, Services>) => void
   readonly changeServices: (changes: readonly Change<Services>[]) => void
@@ -38,6 +38,10 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
   const nameOf = new Map<string, string>()
   const versions = new Map<string, readonly Service[]>()
   const problems = new Map<string, string>()
+  /** Services without a ready endpoint that have slices. */
+  const idle = new WeakSet<Service>()
+
+  const isListed = (service: Service): boolean => isRunning(service) || idle.has(service)
 
   function setSlice(name: string, slice: Slice | undefined, dirty: Set<string>): void {
     const old = slices!.get(name)
@@ -61,10 +65,12 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
     try {
       if (from === undefined) return undefined
       const names = [...(slicesOf.get(name) ?? [])]
-      return toService(
+      const service = toService(
         from,
         names.map((slice) => slices!.get(slice)!),
       )
+      if (names.length > 0 && !isRunning(service)) idle.add(service)
+      return service
     } catch (error) {
       problem = `Kubernetes service ${name} is left out: ${(error as Error).message}`
       if (problem !== problems.get(name)) onProblem(problem)
@@ -95,13 +101,13 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
     const events: RegistryEvent[] = []
     for (const name of touched) {
       const before = versions.get(name) ?? []
-      const after = merge(parts.get(name)!)
+      const after = merge(parts.get(name)!, isListed)
       if (after.length > 0) versions.set(name, after)
       else {
         versions.delete(name)
         parts.delete(name)
       }
-      events.push(...findChanges(before.filter(isRunning), after.filter(isRunning)))
+      events.push(...findChanges(before.filter(isListed), after.filter(isListed)))
     }
     // Listeners may ask: the picture is whole before the first is told.
     for (const event of events) onEvent(event)
@@ -109,7 +115,7 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
 
   return {
     getService: (name) => versions.get(name) ?? [],
-    listServices: () => [...versions.values()].flat().filter(isRunning),
+    listServices: () => [...versions.values()].flat().filter(isListed),
 
     replaceServices(items) {
       const old = services ?? new Map<string, Services>()
@@ -158,11 +164,14 @@ function isNew(
 }
 
 /** One entry for each version, the description that of the first Service by name that has nodes, the nodes those of all. */
-function merge(parts: ReadonlyMap<string, Service>): Service[] {
+function merge(
+  parts: ReadonlyMap<string, Service>,
+  isListed: (service: Service) => boolean,
+): Service[] {
   const merged = new Map<string, Service>()
   const sorted = [...parts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, service]) => service)
-  const [running, others] = [sorted.filter(isRunning), sorted.filter((part) => !isRunning(part))]
-  for (const service of [...running, ...others]) {
+  const rank = (part: Service): number => (isRunning(part) ? 0 : isListed(part) ? 1 : 2)
+  for (const service of sorted.sort((a, b) => rank(a) - rank(b))) {
     const known = merged.get(service.version)
     if (known === undefined) {
       merged.set(service.version, service)
@@ -170,7 +179,8 @@ function merge(parts: ReadonlyMap<string, Service>): Service[] {
     }
     const ids = new Set(known.nodes.map(({ id }) => id))
     const others = service.nodes.filter(({ id }) => !ids.has(id))
-    merged.set(service.version, { ...known, nodes: [...known.nodes, ...others] })
+    if (others.length > 0)
+      merged.set(service.version, { ...known, nodes: [...known.nodes, ...others] })
   }
   return [...merged.values()]
 }

@@ -71,6 +71,21 @@ t.test('changes of slices and of the Service are told as changes of the service'
   t.same(picture.listServices(), [])
 })
 
+t.test('a Service whose endpoints are not ready stays listed, without nodes', async (t) => {
+  const { picture, told } = open()
+  const notReady = makeSlice('greeter-a', 'greeter', [])
+  picture.replaceServices(services(makeKubernetesService('greeter', { 'mx/path': '/hello' })))
+  picture.replaceSlices(slices(SLICE))
+  told()
+  picture.changeSlices([{ name: 'greeter-a', item: toSlice(notReady) }])
+  t.same(told(), ['update greeter latest'])
+  t.match(picture.listServices(), [{ endpoints: [{ metadata: { path: '/hello' } }], nodes: [] }])
+  picture.changeSlices([{ name: 'greeter-a', item: toSlice(SLICE) }])
+  t.same(told(), ['update greeter latest 10.0.0.1:8080'])
+  picture.changeServices([{ name: 'greeter', item: undefined }])
+  t.same(told(), ['delete greeter latest'])
+})
+
 t.test('a slice that changes its Service leaves the old one', async (t) => {
   const { picture, told } = open()
   picture.replaceServices(services(GREETER, makeKubernetesService('users')))
