@@ -43,6 +43,8 @@ export interface FamilyRecord {
   readonly previous: string
   /** When that one was used, unix time in milliseconds. */
   readonly rotated: number
+  /** Random; makes the current token from the one before, so that everybody who presents that within the grace gets the same. Absent: none was used. */
+  readonly seed?: string
 }
 
 /** What keys of pairs of keys begin with. */

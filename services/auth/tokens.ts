@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { issueToken, verifyToken } from '../../core/auth/access-token.ts'
 import { TokenError } from '../../core/auth/token-error.ts'
 import type { Account, Session } from '../../core/contracts/auth.ts'
@@ -47,7 +47,8 @@ export interface Tokens {
   readonly begin: (account: AccountRecord, lifeS: number) => Promise<TokenPair>
   /**
    * New tokens for a refresh token, which is used up by that. One that was used up before was stolen, from whoever uses it
-   * now or before: all that came of its login counts for nothing any more. Where the store is full it is not used up, and the same again.
+   * now or before: all that came of its login counts for nothing any more. Within 10 s of its first use it gives the same refresh token
+   * again: browser tabs and repeated requests race with one. Where the store is full it is not used up, and the same again.
    *
    * @param onWrong told of a token that is not taken, and whose it was, as far as that is known.
    * @throws {GatewayError} 400 for a token that is not taken.
@@ -88,7 +89,7 @@ interface Owner {
 export const LIFE_S = 900
 /** A refresh token that is not used ends. */
 const UNUSED_MS = 30 * 24 * 3600 * 1000
-/** Whoever did not get the answer may ask again with the same refresh token for so long. */
+/** For so long a refresh token that was used gives the same successor again. */
 const GRACE_MS = 10_000
 /** Of changes that others come before each time. */
 const ATTEMPTS_MAX = 10
@@ -170,14 +171,19 @@ export function createTokens(options: TokensOptions): Tokens {
         if (account === undefined) throw toWrong('unknown', family)
         const now = nowMs()
         const isAgain = hash === family.previous && now - family.rotated <= GRACE_MS
+        if (isAgain && family.seed !== undefined) {
+          mustBeAllowed?.(account)
+          return toPair(account, toSuccessor(token, family.seed), lifeS)
+        }
         if (hash !== family.hash && !isAgain) {
           await end(name)
           throw toWrong('reused', family)
         }
         mustBeAllowed?.(account)
-        const next = makeRefreshToken(name)
+        const seed = randomBytes(SECRET_BYTES).toString('base64url')
+        const next = toSuccessor(token, seed)
         const value = formatKept({
-          ...{ ...family, hash: toHash(next), previous: hash },
+          ...{ ...family, hash: toHash(next), previous: hash, seed },
           rotated: isAgain ? family.rotated : now,
         })
         const write = { table: TABLE, key, value, expiresMs: now + UNUSED_MS }
@@ -227,6 +233,12 @@ function isFull(error: unknown): boolean {
 
 function makeRefreshToken(family: string): string {
   return family + randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+/** The token that follows another one of its family: not to be derived from either without the other. */
+function toSuccessor(token: string, seed: string): string {
+  const bytes = createHmac('sha512', seed).update(token).digest().subarray(0, SECRET_BYTES)
+  return familyOf(token) + bytes.toString('base64url')
 }
 
 function familyOf(refreshToken: string): string {
