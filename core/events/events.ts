@@ -21,6 +21,7 @@ import { refuse } from './errors.ts'
 import { createKnownTopics } from './known-topics.ts'
 import { sizeOfEvent } from './log-marks.ts'
 import { type EventPage, type EventQuery, readEvents } from './page.ts'
+import { createRetentionClock } from './retention-clock.ts'
 import { startRetention } from './retention.ts'
 
 /** How events are kept. */
@@ -127,7 +128,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   })
   const retainer = startRetention(adapter, {
     everyMs: retainMs,
-    nowMs,
+    nowMs: options.nowMs ?? createRetentionClock({ onJump: onError }),
     onError,
     onTopics: known.learn,
     retentionOf: ({ topic }) => ({ ...retention, ...own.get(topic) }),
