@@ -39,7 +39,8 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
   let batch = NONE
   let at = 0
   let isOver = false
-  let hasLeft = false
+  /** Settled once what was in flight is back in the group; undefined: the caller has not left. */
+  let leaving: Promise<void> | undefined
   let failure: unknown
 
   async function begin(): Promise<EventConsumer | undefined> {
@@ -81,9 +82,8 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
 
   /** The caller is done: its stream ends once what it has said is kept. */
   async function leave(begun: EventConsumer, settling: Iterable<Promise<void>>): Promise<void> {
-    hasLeft = true
-    await Promise.all(settling)
-    await begun.leave()
+    leaving = Promise.all(settling).then(() => begun.leave())
+    await leaving
   }
 
   /** The caller is told, unless it has left. */
@@ -99,10 +99,15 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
     return take()
   }
 
-  function take(): IteratorResult<DeliveryMessage> {
-    const event = hasLeft ? undefined : batch[at++]
-    if (event !== undefined) return { done: false, value: toDelivery(topic, event) }
-    if (isOver || (hasLeft && failure === undefined)) return DONE
+  function take(): Maybe<IteratorResult<DeliveryMessage>> {
+    // The stream ends behind it: who consumes again at once finds the events in their order.
+    if (leaving !== undefined) return leaving.then(end)
+    const event = batch[at++]
+    return event === undefined ? end() : { done: false, value: toDelivery(topic, event) }
+  }
+
+  function end(): IteratorResult<DeliveryMessage> {
+    if (isOver || (leaving !== undefined && failure === undefined)) return DONE
     throw failure ?? unavailable(id, 'the events are being stopped')
   }
 

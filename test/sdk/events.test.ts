@@ -1,12 +1,14 @@
 import t, { type Test } from 'tap'
+import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
 import { createContext } from '../../sdk/context.ts'
 import { createEvents, type EventsConsumeOptions } from '../../sdk/events.ts'
 import type { ConsumedEvent } from '../../sdk/platform-event.ts'
 import { openPlatformEvents } from '../fixtures/platform-events.ts'
 import { createService, openRegistry } from '../fixtures/sdk-services.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-async function open(t: Test) {
-  const platform = await openPlatformEvents(t)
+async function open(t: Test, options: Parameters<typeof openPlatformEvents>[1] = {}) {
+  const platform = await openPlatformEvents(t, options)
   const events = createEvents(platform.client)
   return {
     ...platform,
@@ -156,6 +158,25 @@ t.test('what is not acknowledged in time comes again before what follows', async
     taken.map(({ sequence, attempt }) => `${sequence} ${attempt}`),
     ['1 1', '1 2'],
   )
+})
+
+t.test('a loop that begins as soon as another one was left gets the events in order', async (t) => {
+  const adapter = createLmdbEvents({ folder: makeTempFolder(t, 'events') })
+  const { events, take } = await open(t, { adapter })
+  await Promise.all(Array.from({ length: 200 }, (_, n) => events.publish('a', n)))
+  for (const maxInFlight of [1, 64]) {
+    const sequences: number[][] = []
+    for (let i = 0; i < 20; i++) {
+      const taken = await take('a', 2, { group: `g${maxInFlight}`, offset: 1, maxInFlight })
+      sequences.push(taken.map(({ sequence }) => sequence))
+    }
+    // The event at which a loop is left is not acknowledged.
+    t.strictSame(
+      sequences,
+      Array.from({ length: 20 }, (_, i) => [i + 1, i + 2]),
+      `${maxInFlight} in flight`,
+    )
+  }
 })
 
 t.test('topics are those of the namespace of the call', async (t) => {
