@@ -6,6 +6,7 @@ import { parseAddress } from '../core/upstream/parse-node.ts'
 import { Pool } from '../core/upstream/pool.ts'
 import { type PoolAddress, Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
 import type { LocalService } from './call-plan.ts'
+import { ClientClosedError } from './client-closed.ts'
 import { findLocalService } from './local-services.ts'
 import { DEFAULT_NAMESPACE } from './namespace.ts'
 import {
@@ -82,7 +83,7 @@ export class ClientTargets {
     service: string,
     address: string | undefined = this.#options.address,
   ): Maybe<Upstream | LocalService | undefined> {
-    if (this.#closed) throw new TypeError('the client is closed')
+    if (this.#closed) throw new ClientClosedError()
     if (address !== undefined) return this.#openAddress(address)
     const { proxy } = this.#options
     const registry =

@@ -6,6 +6,7 @@ import { createAccountTokens } from './account-tokens.ts'
 import { type CallDetails, formatCallMetadata } from './call-metadata.ts'
 import type { CallOwner, CallPlan } from './call-plan.ts'
 import { CallStream } from './call-stream.ts'
+import { ClientClosedError } from './client-closed.ts'
 import { ClientTargets } from './client-targets.ts'
 import {
   type Credentials,
@@ -211,10 +212,10 @@ export class Client {
     return createServiceProxy<T>(this, name, options)
   }
 
-  /** Takes no more calls, and ends its streams: whoever reads one gets an error. Other calls under way go on; their connections close behind them. */
+  /** Takes no more calls, and ends its streams: loops over events and watches end, reading another stream throws. Other calls under way go on; their connections close behind them. */
   close(): void {
     beginNow(this)
-    this.#closing.abort(new TypeError('the client is closed'))
+    this.#closing.abort(new ClientClosedError())
     this.#targets.close()
   }
 

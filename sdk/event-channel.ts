@@ -4,6 +4,7 @@ import type { Span } from '../core/contracts/tracer.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallStream } from './call-stream.ts'
 import type { CallOptions, Client } from './client.ts'
+import { ClientClosedError } from './client-closed.ts'
 import { beginProcess, endMessage } from './message-span.ts'
 import {
   type Answer,
@@ -14,7 +15,7 @@ import {
 } from './platform-event.ts'
 import type { Traces } from './traces.ts'
 
-/** Events as they come; iterate over it once. Leaving the loop, or `return()`, ends it. */
+/** Events as they come; iterate over it once. Leaving the loop, `return()`, or the stop of the service that consumes ends it. */
 export type EventChannel = AsyncIterableIterator<ConsumedEvent>
 
 /** How to begin, as the service is told. */
@@ -173,6 +174,8 @@ export function openChannel(options: ChannelOptions): EventChannel {
           failures = 0
           return { done: false, value: toEvent(from, value) }
         } catch (error) {
+          // Its service stops: the loop is done, nothing went wrong.
+          if (error instanceof ClientClosedError) isOver = true
           if (isOver) break
           await wait(error)
         }

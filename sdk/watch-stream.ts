@@ -2,6 +2,7 @@ import { isNotTaken } from '../core/auth/authorize.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallStream } from './call-stream.ts'
+import { ClientClosedError } from './client-closed.ts'
 import { unavailable } from './errors.ts'
 
 export interface WatchOptions<W, E> {
@@ -22,7 +23,7 @@ const AGAIN = 'the service ended the watch: watch again, and read what is there'
 const PAUSE_MS = 100
 
 /**
- * What a watch tells, until the program leaves it: an end that the program did not ask for is an error, 503, also where a
+ * What a watch tells, until the program leaves it or its client is closed: another end that the program did not ask for is an error, 503, also where a
  * service that is being stopped lets it end in order, and where its token is good for nothing any more.
  *
  * Before the token of its stream ends another stream is opened with the next one, and takes over: nothing is missed, and what
@@ -90,6 +91,8 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
         } catch (error) {
           if (stream === newest) {
             end()
+            // The service that watches stops.
+            if (error instanceof ClientClosedError) break
             throw hasBegun && error instanceof GatewayError && isNotTaken(error)
               ? unavailable(service, AGAIN, { cause: error })
               : error

@@ -217,3 +217,20 @@ t.test('what is malformed is refused', async (t) => {
   await t.rejects(events.consume('a b').next(), { name: 'ServiceError', code: 400 })
   await t.rejects(events.consume('a', { autoAck: false, ackWaitMs: 0 }).next(), { code: 400 })
 })
+
+t.test('a loop ends when the service that consumes stops', async (t) => {
+  const registry = openRegistry(t)
+  await openPlatformEvents(t, { registry })
+  const greeter = createService(t, { registry })
+  await greeter.start()
+  const events = createEvents(greeter)
+  await events.publish('a', 1)
+  const loops = [{ group: 'g' }, {}, { autoAck: false }].map((options) =>
+    events.consume('a', { ...options, offset: 1 }),
+  )
+  for (const loop of loops) t.equal((await loop.next()).value.unmarshal(), 1)
+  const pending = loops.map((loop) => loop.next())
+  await greeter.stop()
+  for (const next of pending) t.match(await next, { done: true })
+  t.match(await loops[0]!.next(), { done: true })
+})

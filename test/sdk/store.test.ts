@@ -186,6 +186,22 @@ t.test('a store that is stopped ends the loop with an error', async (t) => {
   await failed
 })
 
+t.test('a watch ends with the client that watches', async (t) => {
+  const { things, client } = await open(t)
+  const watch = things.watch()
+  const first = watch.next()
+  let isSeen = false
+  void first.then(() => {
+    isSeen = true
+  })
+  while (!isSeen) await things.write('a', 'x')
+  const loop = (async () => {
+    for await (const { key } of watch) t.equal(key, 'a')
+  })()
+  client.close()
+  await t.resolves(loop)
+})
+
 t.test('calls are made as the options say', async (t) => {
   const { client } = await open(t)
   const signal = AbortSignal.abort(new Error('enough'))
