@@ -11,7 +11,7 @@ import type { ServerRegistries } from './server-registries.ts'
 import type { Settings } from './settings.ts'
 
 export interface OpenRuntimeOptions {
-  readonly settings: Pick<Settings, 'runtime'>
+  readonly settings: Pick<Settings, 'runtime' | 'restartDelayMaxMs'>
   readonly registries: ServerRegistries
   /** Where files of services lie. */
   readonly folder: string
@@ -36,6 +36,7 @@ export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime>
   return createProcessRuntime({
     ...{ folder: join(folder, 'processes'), doors, log },
     ...(isolation !== undefined && { isolation }),
+    limits: { pauseMaxMs: settings.restartDelayMaxMs },
   })
 }
 

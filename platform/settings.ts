@@ -117,6 +117,8 @@ export interface Settings extends QuotaSettings {
   readonly runtimeNamespaces: readonly string[]
   /** User ids for programs, one for each namespace; undefined: they run as the user of the server. */
   readonly runtimeUids: UserIdRange | undefined
+  /** Longest pause before a program that ended is started again. */
+  readonly restartDelayMaxMs: number
   /** What of the disk of the data folder stays free of uploads and builds; 0: nothing has to. */
   readonly minFreeDiskBytes: number
   /** Name of the network of servers this one links in. */
@@ -585,6 +587,17 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseUserIds),
+  },
+  restartDelayMaxMs: {
+    name: 'restart_delay_max',
+    kind: 'text',
+    form: 'duration',
+    description:
+      'Longest pause before the process runtime starts a program again that ended; the first is 1 s, then doubled',
+    default: '1m',
+    only: 'server',
+    live: false,
+    parse: one(parseTimeout),
   },
   minFreeDiskBytes: {
     name: 'min_free_disk',

@@ -65,6 +65,8 @@ export interface Workload extends WorkloadKey {
   readonly protocol: 'mx' | 'http'
   /** Where a copy of protocol `http` listens, told in `PORT`; undefined: where the runtime says, a port for each copy. */
   readonly port?: number
+  /** The revision was ready before, perhaps under an earlier server: it is restarted for ever. @default false, five failures in a row end it */
+  readonly wasReady?: boolean
 }
 
 /** How a workload is. */

@@ -105,26 +105,26 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const record = records.get(key)
     if (record === undefined || record.server !== server) return
     if (record.deleting) return remove(record)
-    const { asked, settled, current, status } = record
+    const { asked, settled, current } = record
     const isUnderWay = asked.id !== settled
     if (isUnderWay && deployments.get(key)?.asked !== asked.id) {
       await deployments.giveUp(key)
       // What was given up may have come up just then, and what is known of the store be behind: what is settled is not built again.
       const now = await objects.read(record)
       if (now?.deleting === false && now.asked.id !== now.settled) await begin(now)
-    } else if (current !== undefined && status !== 'error') {
+    } else if (current !== undefined) {
       if (isUnderWay ? !applied.has(key) : applied.get(key) !== current.id)
         await applyCurrent(record, current)
     }
     await keep(key)
   }
 
-  /** Begins what is asked for; what is to serve until then does, and nothing that was given up. */
+  /** Begins what is asked for; what is to serve until then does. */
   async function begin(record: ServiceRecord): Promise<void> {
-    const { current, status } = record
+    const { current } = record
     const given = applied.get(toObjectKey(record))
-    if (current === undefined || status === 'error') {
-      if (given !== undefined && given !== current?.id) await end(record)
+    if (current === undefined) {
+      if (given !== undefined) await end(record)
     } else if (given !== current.id) {
       // What is asked for may be what mends it.
       await applyCurrent(record, current).catch(() => {})

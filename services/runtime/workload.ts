@@ -20,6 +20,7 @@ export function toWorkload(input: WorkloadInput): Workload {
   return {
     ...{ namespace, name, version, revision: id, program, instances, resources, protocol },
     ...(port !== 0 && { port }),
+    ...(record.current?.id === id && { wasReady: true }),
     env: {
       MX_PROFILE: 'service',
       MX_SERVICE_NAME: name,

@@ -10,7 +10,7 @@ export interface RevisionView {
   readonly ready: number
   /** Every copy was ready, at some time. */
   readonly wasComplete: boolean
-  /** A copy failed too often, and is left alone. */
+  /** An instance failed too often in a row. If the revision was ready before, it is still restarted, after the longest pause. */
   readonly isGivenUp: boolean
   /** Failures in a row, of the copy with the most. */
   readonly retries: number
@@ -28,7 +28,7 @@ export interface RunningRevision {
   readonly view: () => RevisionView
   /** Whether all copies came up; false: one was given up, or they were stopped before. */
   readonly settled: Promise<boolean>
-  /** Starts those again that were given up. */
+  /** Starts those again that were given up, and at once those that pause. */
   readonly retry: () => void
   /** Done once none runs. */
   readonly stop: () => Promise<void>
@@ -39,13 +39,15 @@ interface Slot {
   readyMs: number
   failures: number
   isGivenUp: boolean
+  /** It is started no more. */
+  isOver: boolean
   error: string | undefined
   /** Of the copy that ended by itself last, until another one is ready. */
   fallen: Door | undefined
   done: Promise<void>
 }
 
-/** Failures in a row until a copy is given up (reference 15.24). */
+/** Failures in a row until a copy counts as failed, and is given up if its revision was never ready (reference 15.24). */
 const FAILURES_MAX = 5
 /** Of one that is to replace another, which serves meanwhile: whoever waits is told soon. */
 const FAILURES_MAX_OF_NEXT = 2
@@ -69,6 +71,8 @@ export function runRevision(
   const { limits, log } = world
   const stopping = new AbortController()
   let wasComplete = false
+  /** Ends all pauses. */
+  let waking = new AbortController()
   let restarts = 0
   let lastFailure: string | undefined
   let settle: (hasCome: boolean) => void = () => {}
@@ -83,6 +87,7 @@ export function runRevision(
       readyMs: Number.NaN,
       failures: 0,
       isGivenUp: false,
+      isOver: false,
       error: undefined,
       fallen: undefined,
       done: Promise.resolve(),
@@ -97,6 +102,7 @@ export function runRevision(
       stop: stopping.signal,
       onReady() {
         slot.isReady = true
+        slot.isGivenUp = false
         slot.readyMs = performance.now()
         slot.error = undefined
         void forget(slot)
@@ -114,12 +120,14 @@ export function runRevision(
     }
     slot.failures = 0
     slot.isGivenUp = false
+    slot.isOver = false
     try {
       toLaunch(workload)
     } catch (error) {
       // What is not there does not come by being asked for once more.
       slot.error = `could not be run: ${(error as Error).message}`
       slot.isGivenUp = true
+      slot.isOver = true
       return change()
     }
     while (!stopping.signal.aborted) {
@@ -133,7 +141,11 @@ export function runRevision(
       const { namespace, name, version } = workload
       log.warn({ service: name, namespace, version, failures: slot.failures }, `it ${how}`)
       change()
-      if (slot.isGivenUp) return
+      // The cause may be outside, such as a database that restarts.
+      if (slot.isGivenUp && !wasComplete && workload.wasReady !== true) {
+        slot.isOver = true
+        return
+      }
       await pause(slot.failures)
       restarts++
     }
@@ -149,7 +161,7 @@ export function runRevision(
   /** Until it is time to start again, or to stop. */
   async function pause(failures: number): Promise<void> {
     const ms = limits.pauseMinMs * 2 ** (failures - 1) * (1 + Math.random() * JITTER)
-    const { signal } = stopping
+    const signal = AbortSignal.any([stopping.signal, waking.signal])
     await delay(Math.min(ms, limits.pauseMaxMs), undefined, { signal }).catch(() => {})
   }
 
@@ -172,7 +184,10 @@ export function runRevision(
       ...{ restarts, lastFailure },
     }),
     retry() {
-      for (const slot of slots) if (slot.isGivenUp) slot.done = keep(slot)
+      const ended = slots.filter(({ isGivenUp, isOver }) => isGivenUp && isOver)
+      waking.abort()
+      waking = new AbortController()
+      for (const slot of ended) slot.done = keep(slot)
     },
     async stop() {
       stopping.abort()

@@ -31,3 +31,10 @@ t.test('its owner overrides all of it but the namespace and the credentials', as
   })
   t.equal(port, 3000)
 })
+
+t.test('the revision that serves was ready before, one that is tried was not', async (t) => {
+  const input = { secrets: {}, account, proxy: '127.0.0.1:8081' }
+  const record = makeRecord({ current: makeRevision('one') })
+  t.equal(toWorkload({ ...input, record, revision: makeRevision('one') }).wasReady, true)
+  t.equal(toWorkload({ ...input, record, revision: makeRevision('two') }).wasReady, undefined)
+})

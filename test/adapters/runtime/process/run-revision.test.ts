@@ -51,7 +51,7 @@ t.test('what fails soon after it was ready counts on; later it counts anew', asy
     await runtime.apply(makeWorkload(t, source))
     await done
     if (steadyMs === 1) t.ok(most < 5, 'it goes on')
-    else t.equal(most, 5, 'it is given up')
+    else t.equal(most, 5, 'it counts as failed')
     await runtime.close()
   }
 })
@@ -71,6 +71,33 @@ t.test(
     t.notOk('error' in state)
   },
 )
+
+t.test('a revision that was ready before is started again until its cause is gone', async (t) => {
+  const flag = join(makeTempFolder(t, 'flag'), 'database')
+  const needs = `if (!require('node:fs').existsSync(${JSON.stringify(flag)})) process.exit(1)`
+  const end = join(makeTempFolder(t, 'end'), 'now')
+  const ends = `setInterval(() => require('node:fs').existsSync('${end}') && process.exit(1), 5)`
+  const source = `${needs}; ${ANSWERS}; ${ends}`
+  const isFailed = ({ status, retries }: { status: string; retries: number }) =>
+    status === 'error' && retries >= 7
+  for (const wasReady of [true, false]) {
+    const { runtime } = openProcessRuntime(t, { limits: { pauseMaxMs: 10 } })
+    // Under this server, or under the one before.
+    if (!wasReady) writeFileSync(flag, '')
+    await runtime.apply({ ...makeWorkload(t, source), ...(wasReady && { wasReady }) })
+    if (!wasReady) {
+      await whenState(runtime, ({ status }) => status === 'running')
+      rmSync(flag)
+      writeFileSync(end, '')
+    }
+    await whenState(runtime, isFailed)
+    rmSync(end, { force: true })
+    writeFileSync(flag, '')
+    t.match(await whenState(runtime, ({ status }) => status === 'running'), { ready: 1 })
+    await runtime.close()
+    rmSync(flag)
+  }
+})
 
 t.test('copies that were given up start again where their revision is applied again', async (t) => {
   const { runtime } = openProcessRuntime(t)
