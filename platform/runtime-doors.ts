@@ -26,10 +26,13 @@ const SETTLE_MS = 300
 
 /** What a runtime of processes asks of the platform, answered from its registries and by the copies themselves. */
 export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Doors {
+  /** Names that instances registered by, which are mostly those of their workloads. */
+  const names = new Map<string, string>()
   return {
     async whenReady({ namespace, name }, instance, signal) {
       const registry = registryOf(namespace)
       const { service, address } = await findInstance(registry, name, instance, signal)
+      names.set(instance, service)
       const client = new Client({ address, inProcess: false, retries: 0 })
       try {
         while (!(await isHealthy(client, service))) {
@@ -39,6 +42,16 @@ export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Do
         signal.throwIfAborted()
       } finally {
         client.close()
+      }
+    },
+
+    async forget({ namespace, name }, instance) {
+      const registry = registryOf(namespace)
+      const service = names.get(instance) ?? name
+      names.delete(instance)
+      for (const version of await registry.getService(service)) {
+        const nodes = version.nodes.filter(({ metadata }) => metadata[INSTANCE] === instance)
+        if (nodes.length > 0) await registry.deregister?.({ ...version, nodes })
       }
     },
 

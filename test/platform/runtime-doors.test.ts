@@ -46,6 +46,20 @@ t.test('a copy is ready once it is registered, by whatever name, and answers', a
   t.pass('it is found, too, where it was registered before')
 })
 
+t.test('an instance that crashed leaves the registry, the others stay', async (t) => {
+  const { doors, registry, register } = open(t)
+  const address = await createService(t, { name: 'greeter' }).start()
+  register('greeter', address, 'one')
+  register('greeter', '127.0.0.1:1', 'two')
+  register('shop', '127.0.0.1:2', 'three')
+  await doors.whenReady(WORKLOAD, 'one', NEVER)
+  await doors.forget(WORKLOAD, 'one')
+  t.match(await registry.getService('greeter'), [{ nodes: [{ id: 'greeter-two' }] }])
+  await doors.forget(WORKLOAD, 'three')
+  t.same(await registry.getService('shop'), [], 'also before it was ready')
+  await doors.forget(WORKLOAD, 'one')
+})
+
 t.test('one that does not answer is asked until it does, or the signal', async (t) => {
   const { doors, register } = open(t)
   register('greeter', '127.0.0.1:1', 'one')

@@ -15,6 +15,8 @@ export interface Doors {
    * Rejects by the signal alone: what is not there yet is waited for.
    */
   readonly whenReady: (workload: Workload, instance: string, signal: AbortSignal) => Promise<void>
+  /** Takes an instance of protocol `mx` that has ended out of the registry, which it may have had no time to leave. Does nothing for one that left. */
+  readonly forget: (workload: Workload, instance: string) => Promise<void>
   /**
    * Registers a copy of protocol `http` that answers at `host:port`, and renews that until it leaves; resolves once others find it.
    * Rejects with why it cannot be.

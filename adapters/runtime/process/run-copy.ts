@@ -136,6 +136,8 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
   }
   await killTree(watch)
   watch.end()
+  // Requests would be tried there until its registration expires.
+  if (port === undefined) await inTime(doors.forget(workload, instance), limits.drainMs)
   await output.end()
   const how = group?.ranOutOfMemory() ? NO_MEMORY : (failure ?? early ?? 'ended')
   const last = output

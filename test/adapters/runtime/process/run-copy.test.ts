@@ -124,9 +124,11 @@ t.test('a copy that does not care for SIGTERM is killed, and that is told', asyn
 
 t.test('how it failed says what a service has to do', async (t) => {
   const failure = async (source: string, limits: { readonly startMs?: number }) => {
-    const { runtime } = openProcessRuntime(t, { limits })
+    const { runtime, doors } = openProcessRuntime(t, { limits })
     await runtime.apply(makeWorkload(t, source, { protocol: 'mx' }))
-    return (await whenState(runtime, ({ error }) => error !== undefined)).error
+    const { error } = await whenState(runtime, ({ error }) => error !== undefined)
+    t.ok(doors.forgotten.length > 0, 'it leaves the registry')
+    return error
   }
   t.match(await failure('', {}), /^ended with exit code 0: a service goes on until it is asked/)
   const idle = 'setInterval(() => {}, 1000)'
