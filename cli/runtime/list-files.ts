@@ -3,9 +3,9 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import ignore, { type Ignore } from 'ignore'
 
-/** A file of a project. */
+/** A file of a project, or an empty folder. */
 export interface ProjectFile {
-  /** Relative to the root, with slashes. */
+  /** Relative to the root, with slashes; that of a folder ends with one. */
   readonly path: string
   readonly bytes: number
 }
@@ -15,6 +15,8 @@ export interface ProjectFiles {
   readonly files: readonly ProjectFile[]
   /** Links that lead to no file of the project: they are left out. */
   readonly links: readonly string[]
+  /** Pipes, sockets and devices: they are left out. */
+  readonly specials: readonly string[]
 }
 
 /** The rules of one `.gitignore`. */
@@ -37,6 +39,7 @@ const NEVER = ['.git', 'node_modules']
 export async function listFiles(root: string): Promise<ProjectFiles> {
   const files: ProjectFile[] = []
   const links: string[] = []
+  const specials: string[] = []
   const realRoot = await realpath(root)
 
   async function walk(folder: string, outer: readonly Rules[]): Promise<void> {
@@ -51,8 +54,11 @@ export async function listFiles(root: string): Promise<ProjectFiles> {
       else if (entry.isSymbolicLink()) {
         if (await leadsInside(path, realRoot)) await add(path)
         else links.push(toPath(root, path))
-      }
+      } else specials.push(toPath(root, path))
     }
+    // Programs may expect it to be there.
+    if (entries.length === 0 && folder !== root)
+      files.push({ path: `${toPath(root, folder)}/`, bytes: 0 })
   }
 
   async function add(path: string): Promise<void> {
@@ -60,7 +66,7 @@ export async function listFiles(root: string): Promise<ProjectFiles> {
   }
 
   await walk(root, await readOuterRules(root))
-  return { files, links }
+  return { files, links, specials }
 }
 
 /** Those above the root, as far as its repository reaches; none where they leave out the root itself. */

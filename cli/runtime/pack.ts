@@ -5,7 +5,7 @@ import type { ProjectFile } from './list-files.ts'
 const CHUNK_BYTES = 256 * 1024
 
 /**
- * Files as a compressed archive, in chunks of 256 kB but for the last. It holds files alone: of links what they lead to.
+ * Files and empty folders as a compressed archive, in chunks of 256 kB but for the last. Of links it holds what they lead to.
  *
  * @param root absolute: where the files lie.
  * @param onFile called for each file whose turn it is.
@@ -18,11 +18,12 @@ export async function* pack(
   const archive = new Pack({
     cwd: root,
     follow: true,
+    noDirRecurse: true,
     portable: true,
     gzip: { level: 1 },
     // Of two names of one file the second would become a link.
     linkCache: new NoLinks(),
-    onWriteEntry: ({ stat }: WriteEntry) => onFile(stat?.size ?? 0),
+    onWriteEntry: ({ stat }: WriteEntry) => onFile(stat?.isFile() === true ? stat.size : 0),
   })
   for (const { path } of files) archive.add(path)
   archive.end()

@@ -29,13 +29,14 @@ export async function upload(
     import('./list-files.ts'),
     import('./pack.ts'),
   ])
-  const { files, links } = await listFiles(root)
+  const { files, links, specials } = await listFiles(root)
   const inside = entrypoint === '' ? files : files.filter((file) => isIn(file.path, entrypoint))
-  if (inside.length === 0)
+  if (inside.every(({ path }) => path.endsWith('/')))
     throw new CliError(`nothing to run in ${path}: it is empty, or .gitignore leaves out all of it`)
   if (links.length > 0)
     steps.note(`left out, as they are links that lead to no file of ${root}: ${links.join(', ')}`)
-
+  if (specials.length > 0)
+    steps.note(`left out, as they are pipes, sockets or devices: ${specials.join(', ')}`)
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let begun = 0
   const chunks = pack(root, files, (bytes) => {

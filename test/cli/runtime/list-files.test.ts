@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -19,6 +20,7 @@ t.test('files are listed with their sizes, but none of .git and node_modules', a
       { path: 'packages/mail/main.ts', bytes: 0 },
     ],
     links: [],
+    specials: [],
   })
 })
 
@@ -51,8 +53,19 @@ t.test('rules of the folders above count as far as the repository reaches', asyn
   t.same(scratch, ['a.log', 'main.ts'], 'what is ignored itself is run where it is asked for')
 })
 
+t.test('empty folders are listed, pipes are left out by name', async (t) => {
+  const root = t.testdir({ 'main.ts': 'abc', data: { cache: {} } })
+  execFileSync('mkfifo', [join(root, 'pipe')])
+  const { files, specials } = await listFiles(root)
+  t.same(
+    files.map(({ path }) => path),
+    ['data/cache/', 'main.ts'],
+  )
+  t.same(specials, ['pipe'])
+})
+
 t.test('links to files of the project are files; others are left out by name', async (t) => {
-  const root = t.testdir({ 'main.ts': 'abc', folder: {}, sub: {} })
+  const root = t.testdir({ 'main.ts': 'abc', folder: { a: '' }, sub: {} })
   symlinkSync('main.ts', join(root, 'alias.ts'))
   symlinkSync('/etc/passwd', join(root, 'passwd'))
   symlinkSync('folder', join(root, 'other'))
@@ -63,6 +76,7 @@ t.test('links to files of the project are files; others are left out by name', a
     files.map(({ path, bytes }) => [path, bytes]),
     [
       ['alias.ts', 3],
+      ['folder/a', 0],
       ['main.ts', 3],
       ['sub/main.ts', 3],
     ],

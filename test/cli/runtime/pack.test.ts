@@ -38,6 +38,13 @@ async function packFolder(root: string) {
   return { files, chunks, bytes, entries }
 }
 
+t.test('an empty folder is in the archive, and a folder brings nothing along', async (t) => {
+  const root = t.testdir({ '.gitignore': '*.log\n', empty: {}, data: { 'a.log': 'secret' } })
+  const { entries } = await packFolder(root)
+  t.same([...entries.keys()], ['.gitignore', 'empty/'])
+  t.equal(entries.get('empty/')!.type, 'Directory')
+})
+
 t.test('an archive holds each file with its mode, in chunks of 256 kB', async (t) => {
   const root = t.testdir({ 'main.ts': 'abc', '@scope': { 'index.js': 'x' }, run: '#!/bin/sh' })
   const long = 'folder/'.repeat(20)
