@@ -11,7 +11,12 @@ t.test('what runs services is what the setting says', async (t) => {
   const registries = { registry, create: () => registry } as unknown as ServerRegistries
   const { log } = createQuietLog('runtime')
   const open = (runtime: 'process' | 'kubernetes') =>
-    openRuntime({ settings: { runtime }, registries, folder: makeTempFolder(t, 'runtime'), log })
+    openRuntime({
+      settings: { runtime, restartDelayMaxMs: 60_000 },
+      registries,
+      folder: makeTempFolder(t, 'runtime'),
+      log,
+    })
   for (const [name, runs] of [
     ['process', 'process'],
     ['kubernetes', 'image'],
