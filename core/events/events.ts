@@ -21,8 +21,8 @@ import { refuse } from './errors.ts'
 import { createKnownTopics } from './known-topics.ts'
 import { sizeOfEvent } from './log-marks.ts'
 import { type EventPage, type EventQuery, readEvents } from './page.ts'
-import { createRetentionClock } from './retention-clock.ts'
 import { startRetention } from './retention.ts'
+import { createRetentionClock } from './retention-clock.ts'
 
 /** How events are kept. */
 export interface EventsOptions {
