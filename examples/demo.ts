@@ -1,7 +1,5 @@
-// `npm run demo`, while `npm start` runs: a service and two plain backends, to look at and to try out.
-import { openRegistry } from '../sdk/open-registry.ts'
-import { register } from '../sdk/registration.ts'
-import { obeySignals } from '../sdk/signals.ts'
+// `npm run demo`, while `npm start` runs: runs a service and two plain HTTP backends to try the server with.
+import { openRegistry, register } from 'mx/registry'
 import { startBackend } from './backend.ts'
 import { toPlainService } from './plain-service.ts'
 
@@ -12,37 +10,38 @@ const url = process.argv[2] ?? 'http://127.0.0.1:8080'
 const hints = `
   Try it in another terminal:
 
-    curl '${url}/helloworld/call?name=John'   # a call of a service
-    curl '${url}/helloworld/stream?count=3'   # one that streams
+    curl '${url}/helloworld/call?name=John'   # a call to a service
+    curl '${url}/helloworld/stream?count=3'   # a streaming call
     curl ${url}/greeter/hello                 # proxied to a backend
-    curl ${url}/greeter/hello                 # the other one answers
-    curl ${url}/registry/listServices         # who is there
-    curl -i ${url}/nobody/call                # an error and its body
+    curl ${url}/greeter/hello                 # the next request: the other backend
+    curl -i ${url}/unknown/call               # an error and its body
 
-  Services that run with MX_PROXY=${proxy} join them. Ctrl-C ends it.
+  Services started with MX_PROXY=${proxy} join the same server. Ctrl-C ends the demo.
 
 `
 
 try {
-  // Alone the service would wait for it, and say so in a log that nobody expects yet.
+  // Without a server the service would wait for one and log warnings.
   await fetch(url, { signal: AbortSignal.timeout(5000) })
 } catch {
-  process.stderr.write(`Nothing answers at ${url}: run npm start in another terminal first.\n`)
+  process.stderr.write(`No server at ${url}. Run "npm start" in another terminal first.\n`)
   process.exit(1)
 }
 const { helloworld } = await import('./helloworld/helloworld.ts')
-await helloworld.run()
+await helloworld.run({ signals: false })
 const { log } = helloworld
 const backends = await Promise.all([startBackend('one', 9001), startBackend('two', 9002)])
+// The same registry as that of the service, and so with its credentials.
 const { registry, close } = openRegistry(`mx://${proxy}`)
 const entry = toPlainService('greeter', backends)
 const registration = await register({ registry, entry, log })
-obeySignals({
-  async stop() {
-    await registration.end()
-    await Promise.all(backends.map((backend) => backend.close()))
-    await close()
-  },
-  log,
-})
+
+async function stop(): Promise<void> {
+  await registration.end()
+  await Promise.all(backends.map((backend) => backend.close()))
+  await close()
+  await helloworld.stop()
+  process.exit(0)
+}
+process.once('SIGINT', stop).once('SIGTERM', stop)
 process.stderr.write(hints)

@@ -11,6 +11,7 @@ export {
 } from '../adapters/registry/kubernetes.ts'
 export { createMemoryRegistry, type MemoryRegistryOptions } from '../adapters/registry/memory.ts'
 export { type OpenedRegistry, openRegistry } from '../sdk/open-registry.ts'
+export { type Registration, type RegistrationOptions, register } from '../sdk/registration.ts'
 export {
   createRegistryService,
   type RegistryService,
