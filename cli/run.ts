@@ -40,7 +40,7 @@ async function mustBeNew(session: Session, name: string, version: string): Promi
   const there = objects.find((object) => object.version === version)
   if (there === undefined || neverCameUp(there)) return
   throw new CliError(
-    `already exists: ${name}@${version}; 'mx update ${name}' takes it to the latest code, --name runs it beside, --force replaces it`,
+    `already exists: ${name}@${version}; 'mx update ${name}' deploys the newest code, --name runs it under another name, --force replaces it`,
     { status: EXIT.refused },
   )
 }

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import type { CAC } from 'cac'
 import { readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
@@ -10,7 +11,7 @@ import { readBaseUrl } from './state/base-url.ts'
 
 const FLAGS = { ...RUN_FLAGS, rollback: 'boolean' } as const
 /** What may be the name of an object; the rest are paths and addresses. */
-const NAME = /^[^/\\:]+$/
+const NAME = /^(?!\.{1,2}(?:@|$))[^/\\:]+$/
 
 /** Takes what runs to its newest code, and waits until that runs (specification: States and transitions). @throws {CliError} */
 export async function runUpdate(cli: CAC): Promise<void> {
@@ -33,8 +34,7 @@ export async function runUpdate(cli: CAC): Promise<void> {
       ? parseObject(typed)
       : { name: parseSource(typed, baseUrl).name, version: splitReference(typed).ref ?? '' }
     const object = await findObject(session, flags.name ?? name, version)
-    const from = rollback ? '' : (flags.source ?? (isName ? findFolder(typed, object) : typed))
-    if (from === '' && !rollback) tellOfUpload(object)
+    const from = rollback ? '' : (flags.source ?? (isName ? findFolder(object) : typed))
     await deploy(session, {
       ...{ endpoint: 'Runtime.Update', name: object.name, version: object.version },
       source: from === '' ? undefined : parseSource(from, baseUrl),
@@ -45,19 +45,22 @@ export async function runUpdate(cli: CAC): Promise<void> {
   }
 }
 
-/** The folder called as an object is, where it was uploaded before; empty: from where it came. */
-function findFolder(typed: string, { source }: RuntimeObject): string {
-  const isFolder = findLocal(splitReference(typed).stem, LATEST) !== undefined
-  return isFolder && source.startsWith('source://') ? typed : ''
-}
-
-/** What has changed in the folder it was uploaded from is not in it. */
-function tellOfUpload({ name, version, source, metadata }: RuntimeObject): void {
-  if (!source.startsWith('source://')) return
-  const folder = metadata['source'] ?? '<folder>'
+/**
+ * The folder an object was uploaded from, as `mx run` stored it; empty for a repository or an image.
+ *
+ * @throws {CliError} if this machine does not have it: the code the platform has is not the newest.
+ */
+function findFolder({ name, version, source, metadata }: RuntimeObject): string {
+  if (!source.startsWith('source://')) return ''
+  const folder = metadata['source'] ?? ''
   const object = version === LATEST ? name : `${name}@${version}`
-  process.stderr.write(
-    `mx: ${object} runs anew as it was uploaded; 'mx update ${object} --source=${folder}' uploads it again\n`,
+  if (isAbsolute(folder) && findLocal(splitReference(folder).stem, LATEST) !== undefined)
+    return folder
+  const reason = isAbsolute(folder)
+    ? `its source folder ${folder} does not exist on this machine`
+    : 'the platform does not know the folder it was uploaded from'
+  throw new CliError(
+    `Cannot update ${object}: ${reason}. Pass the folder: 'mx update ${object} --source=<folder>'`,
   )
 }
 

@@ -5,7 +5,7 @@ import { readBaseUrl } from '../state/base-url.ts'
 import { readConfig } from '../state/config.ts'
 import { type Hint, untilRunning } from './follow.ts'
 import { type RunFlags, toOptions, toPairs } from './run-flags.ts'
-import type { Source } from './source.ts'
+import { formatFolder, type Source } from './source.ts'
 import { openSteps, type Steps } from './steps.ts'
 import { upload } from './upload.ts'
 
@@ -19,7 +19,7 @@ export interface Deployment {
   readonly version: string
   /** Undefined: an image, or what an object has already. */
   readonly source: Source | undefined
-  /** What was typed for it, which `mx status` shows; empty: as it was. */
+  /** The source as typed, which `mx status` shows unless it is a folder; empty: unchanged. */
   readonly typed: string
   readonly flags: RunFlags
   /** An update is one to the build before. */
@@ -38,7 +38,11 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
   const startedMs = performance.now()
   const format = toFormat(flags)
   const given = toOptions(flags)
-  const metadata = { ...toPairs('metadata', flags.metadata ?? []), ...(typed && { source: typed }) }
+  const origin = deployment.source?.kind === 'folder' ? formatFolder(deployment.source) : typed
+  const metadata = {
+    ...toPairs('metadata', flags.metadata ?? []),
+    ...(origin && { source: origin }),
+  }
   const steps = await openSteps()
   let isAsked = false
   const stop = onInterrupt(() => {

@@ -85,6 +85,11 @@ export function findLocal(text: string, ref: string): Source | undefined {
   return { kind: 'folder', path, ref, name }
 }
 
+/** A folder as `mx status` shows it and `mx update <name>` finds it again: its absolute path, and a reference other than `latest`. */
+export function formatFolder({ path, ref }: Source & { readonly kind: 'folder' }): string {
+  return ref === LATEST ? path : `${path}@${ref}`
+}
+
 function toAddress(address: string, ref: string): Source {
   return { kind: 'address', address, ref, name: toName(address.replace(/^[^/]*:/, '')) }
 }

@@ -32,7 +32,7 @@ t.test('a folder is uploaded and run under its name', async (t) => {
           service: {
             ...service,
             source: 'source://helloworld:latest',
-            metadata: { source: './helloworld' },
+            metadata: { source: join(home, 'helloworld') },
           },
         },
         options: { ...options, entrypoint: '' },
@@ -50,7 +50,7 @@ t.test('of what lies in a project all of it is uploaded, and the place told', as
   t.teardown(() => process.chdir(home))
   await run('.')
   const { resource, options } = last().request
-  t.match(resource.service, { name: 'mail', metadata: { source: '.' } })
+  t.match(resource.service, { name: 'mail', metadata: { source: process.cwd() } })
   t.match(options, { entrypoint: 'services/mail' })
 })
 
@@ -61,7 +61,7 @@ t.test('flags say how to run it; their names may have dashes', async (t) => {
   await run('./helloworld@v2', ...words, ...more, ...rest, '--args=-v x', '--allow_scripts')
   const { resource, options } = last().request
   t.match(resource.service, { name: 'greeter', version: 'v2' })
-  t.same(resource.service.metadata, { team: 'a', source: './helloworld@v2' })
+  t.same(resource.service.metadata, { team: 'a', source: join(home, 'helloworld@v2') })
   t.same(options, {
     ...{ namespace: 'mx', entrypoint: '', env: ['A=b=c', 'D='], secrets: { K: 'v w' } },
     ...{ command: ['node', 'my server.js'], args: ['-v', 'x'], instances: 2, type: 'job' },

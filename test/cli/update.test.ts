@@ -31,6 +31,11 @@ function add(name: string, version: string, source: string): void {
   runtime.objects.set(`${name}@${version}`, { name, version, source, status: 4, metadata: {} })
 }
 
+function setSource(name: string, source: string): void {
+  const object = runtime.objects.get(`${name}@latest`)!
+  runtime.objects.set(`${name}@latest`, { ...object, metadata: { source } })
+}
+
 t.test('a path is uploaded again', async (t) => {
   await update('./uploaded')
   t.same(
@@ -41,7 +46,7 @@ t.test('a path is uploaded again', async (t) => {
     resource: {
       service: {
         ...{ name: 'uploaded', version: 'latest', source: 'source://uploaded:latest' },
-        metadata: { source: './uploaded' },
+        metadata: { source: join(home, 'uploaded') },
       },
     },
     options: { entrypoint: '', namespace: 'mx' },
@@ -57,33 +62,46 @@ t.test('a name is what runs under it: it is fetched again from where it came', a
   t.equal(runtime.calls.length, 1, 'the folder of that name is not uploaded')
 })
 
-t.test('the folder of a name is uploaded where it was before', async (t) => {
-  await update('uploaded')
-  t.match(last().request.resource.service, { source: 'source://uploaded:latest' })
-  process.chdir(join(home, 'uploaded'))
+t.test('a name deploys the folder it was uploaded from, wherever the command runs', async (t) => {
+  const folder = join(home, 'uploaded')
+  setSource('uploaded', folder)
+  process.chdir(t.testdir())
   t.teardown(() => process.chdir(home))
-  await update('.')
-  t.match(last().request.resource.service, { metadata: { source: '.' } })
   await update('uploaded')
-  t.equal(last().request.resource.service.source, '', 'elsewhere what was uploaded runs again')
+  t.match(
+    runtime.calls.map(({ endpoint }) => endpoint),
+    ['Source.Upload', 'Runtime.Update'],
+  )
+  t.match(last().request.resource.service, {
+    source: 'source://uploaded:latest',
+    metadata: { source: folder },
+  })
+  setSource('uploaded', `${folder}@v2`)
+  await update('uploaded')
+  t.match(last().request.resource.service, { metadata: { source: `${folder}@v2` } })
+  process.chdir(folder)
+  await update('.')
+  t.match(last().request.resource.service, { metadata: { source: folder } })
 })
 
-t.test('a name whose folder is elsewhere runs as it was uploaded, and that is told', async (t) => {
-  add('away', 'latest', 'source://away:latest')
-  const { source, ...away } = runtime.objects.get('away@latest')!
-  runtime.objects.set('away@latest', { ...away, source, metadata: { source: './apps/away' } })
-  const written = t.capture(process.stderr, 'write', () => true)
-  await update('away')
-  t.equal(last().request.resource.service.source, '')
-  t.match(
-    written().map(({ args }) => args[0]),
-    [
-      "mx: away runs anew as it was uploaded; 'mx update away --source=./apps/away' uploads it again\n",
-    ],
-  )
-  await update('away', '--rollback')
-  await update('fetched')
-  t.same(written(), [], 'a rollback, and what is fetched again, are what was meant')
+t.test('a name whose folder this machine does not have fails, and nothing changes', async (t) => {
+  const help = "Pass the folder: 'mx update uploaded --source=<folder>'"
+  const reasons = [
+    ['/nowhere/uploaded', 'its source folder /nowhere/uploaded does not exist on this machine'],
+    // The folder of that name in the working folder may be another one.
+    ['.', 'the platform does not know the folder it was uploaded from'],
+  ] as const
+  for (const [source, reason] of reasons) {
+    setSource('uploaded', source)
+    await t.rejects(update('uploaded'), {
+      message: `Cannot update uploaded: ${reason}. ${help}`,
+      status: 1,
+    })
+  }
+  t.same(runtime.calls, [])
+  await update('uploaded', '--rollback')
+  await update('uploaded', '--source=./uploaded')
+  t.equal(runtime.calls.length, 3)
 })
 
 t.test('another address is a new source', async (t) => {
