@@ -38,18 +38,18 @@ export function formatServerBanner(server: ShownServer, configuration: Configura
     gateway,
     'rpc proxy': proxy,
     ...fields,
-    'log in as': toLogin(server),
+    'log in': 'mx login admin',
+    password: formatPassword(server),
     'stands on': `${registry} (registry), ${store} (store), ${broker} (broker), ${events} (events)`,
-    'try it': `curl ${gateway}/registry/listServices`,
+    'try it': `curl ${gateway}/`,
   })
 }
 
-/** Told once, to whoever starts it. */
-function toLogin({ adminPassword }: ShownServer): string | undefined {
+/** The initial password of `admin`, at the first start only. */
+function formatPassword({ adminPassword }: ShownServer): string | undefined {
   if (adminPassword === undefined) return undefined
   const { password, file } = adminPassword
-  const told = `admin, password ${password} (told this once`
-  return file === undefined ? `${told})` : `${told}; it is in ${file}, too)`
+  return file === undefined ? `${password} (shown once)` : `${password} (shown once; also in ${file})`
 }
 
 function toFields(server: ShownServer, { settings, file }: Configuration) {

@@ -35,8 +35,9 @@ t.test('the banner tells the addresses, where state lies, and what it stands on'
   profile    local
   state      /home/a/.mx/server
   services   registry, store
+  log in     mx login admin
   stands on  memory (registry), lmdb (store), memory (broker), lmdb (events)
-  try it     curl http://127.0.0.1:8080/registry/listServices
+  try it     curl http://127.0.0.1:8080/
 
 `,
   )
@@ -71,11 +72,11 @@ t.test('a log names the file of the first password, and never the password', asy
   t.notMatch(lines.join(''), password)
 })
 
-t.test('the password of the administrator is told once, on a terminal', async (t) => {
+t.test('the first start shows the password of the administrator on a terminal', async (t) => {
   const configuration = await configurationFrom(new Map(), {}, 'server')()
   const adminPassword = { password: 'abc', file: '/home/a/.mx/admin_password' }
   t.match(
     formatServerBanner({ ...SERVER, adminPassword }, configuration),
-    '  log in as  admin, password abc (told this once; it is in /home/a/.mx/admin_password, too)\n',
+    '  password   abc (shown once; also in /home/a/.mx/admin_password)\n',
   )
 })
