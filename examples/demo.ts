@@ -1,5 +1,5 @@
 // `npm run demo`, while `npm start` runs: runs a service and two plain HTTP backends to try the server with.
-import { openRegistry, register } from 'mx/registry'
+import { openRegistry, register } from 'mx-gateway/registry'
 import { startBackend } from './backend.ts'
 import { toPlainService } from './plain-service.ts'
 

@@ -1,5 +1,5 @@
 // Calls the service `helloworld` by its type; examples/README.md tells how to start both.
-import { Client } from 'mx'
+import { Client } from 'mx-gateway'
 import type { helloworld } from './helloworld/helloworld.ts'
 
 const [address = '127.0.0.1:9003', name = 'John'] = process.argv.slice(2)

@@ -31,7 +31,7 @@ let evaluated = 0
  * Evaluates a plugin file, JavaScript or TypeScript, of one file or several, without a build step.
  *
  * The files are joined by esbuild into one CommonJS module and evaluated without entering any module cache: Node never
- * lets go of an ES module once imported, so `import()` of every edit would leak. `mx` is this very program's, so that its
+ * lets go of an ES module once imported, so `import()` of every edit would leak. `mx-gateway` is this very program's, so that its
  * classes are the same on both sides and a plugin needs no installed copy to run.
  *
  * @throws {Error} with file, line and column when it does not parse, or what its top level threw.
@@ -46,7 +46,7 @@ export async function evaluatePlugin(file: string): Promise<EvaluatedPlugin> {
   const name = `${file}?${++evaluated}`
   const module = new Module(name) as unknown as CompilingModule & { pluginRequire: unknown }
   const requireNative = createRequire(file)
-  module.pluginRequire = (id: string): unknown => (id === 'mx' ? sdk : requireNative(id))
+  module.pluginRequire = (id: string): unknown => (id === 'mx-gateway' ? sdk : requireNative(id))
   try {
     module._compile(code, name, 'commonjs')
   } catch (error) {

@@ -14,7 +14,7 @@ export interface OpenIsolationOptions {
   readonly log: ServiceLog
 }
 
-const PACKAGE = dirname(fileURLToPath(import.meta.resolve('mx/package.json')))
+const PACKAGE = dirname(fileURLToPath(import.meta.resolve('mx-gateway/package.json')))
 
 const UNPRIVILEGED = 'programs are not isolated: they run as the user of the server'
 const PRIVILEGED =

@@ -1,7 +1,7 @@
 /**
- * What whoever runs a registry imports: `import { createMemoryRegistry, createRegistryService } from 'mx/registry'`.
+ * What whoever runs a registry imports: `import { createMemoryRegistry, createRegistryService } from 'mx-gateway/registry'`.
  *
- * The entry point `mx/registry`; the rest of the program imports the files themselves. Services and clients need none of it:
+ * The entry point `mx-gateway/registry`; the rest of the program imports the files themselves. Services and clients need none of it:
  * they take the text that names their registry.
  */
 export { type ConsulRegistryOptions, createConsulRegistry } from '../adapters/registry/consul.ts'

@@ -49,7 +49,9 @@ export function formatServerBanner(server: ShownServer, configuration: Configura
 function formatPassword({ adminPassword }: ShownServer): string | undefined {
   if (adminPassword === undefined) return undefined
   const { password, file } = adminPassword
-  return file === undefined ? `${password} (shown once)` : `${password} (shown once; also in ${file})`
+  return file === undefined
+    ? `${password} (shown once)`
+    : `${password} (shown once; also in ${file})`
 }
 
 function toFields(server: ShownServer, { settings, file }: Configuration) {

@@ -18,12 +18,13 @@ function readPackage(): { folder: string; version: string } {
       const { name, version } = JSON.parse(
         readFileSync(join(folder, 'package.json'), 'utf8'),
       ) as Record<string, unknown>
-      if (name === 'mx' && typeof version === 'string') return { folder, version }
+      if (name === 'mx-gateway' && typeof version === 'string') return { folder, version }
     } catch {
       // No package.json in this folder: the next one up.
     }
     const parent = dirname(folder)
-    if (parent === folder) throw new Error(`no package.json of mx above ${import.meta.dirname}`)
+    if (parent === folder)
+      throw new Error(`no package.json of mx-gateway above ${import.meta.dirname}`)
     folder = parent
   }
 }

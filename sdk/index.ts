@@ -1,7 +1,7 @@
 /**
- * What authors of plugins and of services import: `import { definePlugin, endpoint, Service, Type } from 'mx'`.
+ * What authors of plugins and of services import: `import { definePlugin, endpoint, Service, Type } from 'mx-gateway'`.
  *
- * The one entry point `mx`; the rest of the program imports the files themselves.
+ * The one entry point `mx-gateway`; the rest of the program imports the files themselves.
  */
 
 export type { WhenSlow } from '../core/broker/delivery.ts'

@@ -3,8 +3,8 @@ import { toLower, toPascal } from '../../sdk/letter-case.ts'
 import { type EndpointInterface, type Interfaces, REF, type ServiceInterface } from './interface.ts'
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
-const STREAMS = "import type { CallOptions, CallStream, Client } from 'mx'"
-const CALLS = "import type { CallOptions, Client } from 'mx'"
+const STREAMS = "import type { CallOptions, CallStream, Client } from 'mx-gateway'"
+const CALLS = "import type { CallOptions, Client } from 'mx-gateway'"
 
 /** A module of TypeScript: types of all messages, and a function for each service that makes its client of a `Client`. */
 export function toTypeScript({ services, schemas }: Interfaces): string {

@@ -1,18 +1,11 @@
-import {
-  findPackageFolder,
-  formatPackage,
-  GITIGNORE,
-  type Template,
-  TSCONFIG,
-  toCamelCase,
-} from './template.ts'
+import { formatPackage, GITIGNORE, type Template, TSCONFIG, toCamelCase } from './template.ts'
 
 /** A plugin of the gateway in TypeScript, with an option, and its test. */
 export const plugin: Template = {
   kind: 'plugin',
 
   files: (name) => ({
-    [`${name}.ts`]: `import { definePlugin, type PluginDefinition, Type } from 'mx'
+    [`${name}.ts`]: `import { definePlugin, type PluginDefinition, Type } from 'mx-gateway'
 
 /** Sets a field of every reply. */
 const plugin: PluginDefinition = definePlugin({
@@ -33,7 +26,7 @@ export default plugin
 `,
     [`${name}.test.ts`]: `import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildPlugin, runPlugin } from 'mx/testing'
+import { buildPlugin, runPlugin } from 'mx-gateway/testing'
 import ${toCamelCase(name)} from './${name}.ts'
 
 test('it sets its field', async () => {
@@ -61,13 +54,12 @@ plugins:
 
 A plugin of the gateway. \`mx.yaml\` lists it, with its options; \`mx api\` here uses it, and takes changes over as they are saved.
 
-\`npm install\`, and \`npm install --no-save <folder of mx>\` for the types of \`mx\`; then \`npm test\` and \`npm run check\`.
+To develop it: \`npm install\`, \`npm test\` and \`npm run check\`.
 `,
   }),
 
   next: () => [
-    ['npm install', 'compiler and types'],
-    [`npm install --no-save ${findPackageFolder()}`, 'the types of mx'],
+    ['npm install', 'installs the compiler and the SDK'],
     ['npm test', 'runs it on a request'],
     ['mx api check', 'whether the gateway takes it'],
     ['mx api', 'a gateway with it'],

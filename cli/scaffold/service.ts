@@ -1,5 +1,4 @@
 import {
-  findPackageFolder,
   formatPackage,
   GITIGNORE,
   type Template,
@@ -19,7 +18,7 @@ export const service: Template = {
   kind: 'service',
 
   files: (name) => ({
-    [`${name}.ts`]: `import { endpoint, Service, Type } from 'mx'
+    [`${name}.ts`]: `import { endpoint, Service, Type } from 'mx-gateway'
 
 const Message = Type.Object({ message: Type.String() })
 
@@ -51,7 +50,7 @@ await ${toCamelCase(name)}.run()
 `,
     [`${name}.test.ts`]: `import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Client } from 'mx'
+import { Client } from 'mx-gateway'
 import { ${toCamelCase(name)} } from './${name}.ts'
 
 const client = new Client({ services: [${toCamelCase(name)}] })
@@ -80,14 +79,12 @@ mx ${name} call --name=John
 curl '127.0.0.1:8080/${name}/call?name=John'
 \`\`\`
 
-To write it with types and tests: \`npm install\`, and \`npm install --no-save <folder of mx>\` for the types of \`mx\`, which the server that
-runs it brings along. Then \`npm test\`, \`npm run check\`, and \`MX_PROXY=127.0.0.1:8081 npm run dev\` to run it yourself.
+To develop it: \`npm install\`, \`npm test\`, \`npm run check\`, and \`MX_PROXY=127.0.0.1:8081 npm run dev\` to run it yourself.
 `,
   }),
 
   next: (name) => [
-    ['npm install', 'compiler and types'],
-    [`npm install --no-save ${findPackageFolder()}`, 'the types of mx'],
+    ['npm install', 'installs the compiler and the SDK'],
     ['npm test', 'calls its endpoints'],
     ['mx run .', "has 'mx server' run it"],
     [`mx ${name} call --name=John`, 'calls it'],

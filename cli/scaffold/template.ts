@@ -1,4 +1,5 @@
-import { dirname } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** A beginning of something: its files, and how one goes on. */
@@ -11,17 +12,29 @@ export interface Template {
   readonly next: (name: string) => readonly (readonly [line: string, what: string])[]
 }
 
-/** The folder of the package `mx` that runs: what new projects install while they are written. */
-export function findPackageFolder(): string {
-  return dirname(fileURLToPath(import.meta.resolve('mx/package.json')))
+/** The npm package of this program. */
+const PACKAGE_FILE = fileURLToPath(import.meta.resolve('mx-gateway/package.json'))
+
+/** What a project depends on: the version range of this program, or the checkout it runs from, which no registry may have. */
+export function toPackageRange(packageFile: string = PACKAGE_FILE): string {
+  const folder = dirname(packageFile)
+  // The package leaves the sources out.
+  if (existsSync(join(folder, 'sdk/index.ts'))) return `file:${folder}`
+  const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
+  return `^${version}`
 }
 
-/** For editors, `npm run check` and tests: `mx` itself is installed beside, since whoever runs the project has its own. */
+/** `mx-gateway` is for editors, the type check and tests: a server or gateway that runs the project provides its own. */
 export function formatPackage(name: string, more: object = {}): string {
   const content = {
     ...{ name, version: '0.1.0', private: true, type: 'module' },
     ...more,
-    devDependencies: { '@types/node': '^20.19.0', tsx: '^4.20.0', typescript: '^6.0.0' },
+    devDependencies: {
+      '@types/node': '^20.19.0',
+      'mx-gateway': toPackageRange(),
+      tsx: '^4.20.0',
+      typescript: '^6.0.0',
+    },
   }
   return `${JSON.stringify(content, undefined, 2)}\n`
 }

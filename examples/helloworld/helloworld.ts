@@ -1,5 +1,5 @@
 // The service `helloworld`; main.ts runs it, examples/README.md tells how to call it.
-import { endpoint, Service, Type } from 'mx'
+import { endpoint, Service, Type } from 'mx-gateway'
 
 const Message = Type.Object({ message: Type.String() })
 

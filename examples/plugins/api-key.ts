@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { definePlugin, GatewayError, HeaderList, type PluginDefinition, Type } from 'mx'
+import { definePlugin, GatewayError, HeaderList, type PluginDefinition, Type } from 'mx-gateway'
 
 /** A client that may come in. */
 interface Client {

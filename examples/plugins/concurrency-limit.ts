@@ -1,4 +1,4 @@
-import { definePlugin, GatewayError, type PluginDefinition, Type } from 'mx'
+import { definePlugin, GatewayError, type PluginDefinition, Type } from 'mx-gateway'
 
 /** Key under which an exchange remembers whose request it is. */
 const CLIENT = Symbol('concurrency-limit client')

@@ -1,4 +1,4 @@
-import { definePlugin, type PluginDefinition, Type } from 'mx'
+import { definePlugin, type PluginDefinition, Type } from 'mx-gateway'
 
 /**
  * Gives services other paths: the longest listed prefix of a path, whole segments only, is replaced.

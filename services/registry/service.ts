@@ -56,7 +56,7 @@ export interface RegistryService {
  * The service `registry` (specification: Registry endpoints), over a registry for each domain.
  *
  * ```ts
- * import { createMemoryRegistry, createRegistryService } from 'mx/registry'
+ * import { createMemoryRegistry, createRegistryService } from 'mx-gateway/registry'
  *
  * await createRegistryService({ createRegistry: () => createMemoryRegistry() }).run()
  * ```

@@ -93,7 +93,7 @@ t.test('mx gen client: a module that compiles, and calls', async (t) => {
   const wrong = join(folder, 'wrong.ts')
   writeFileSync(
     wrong,
-    `import { Client } from 'mx'
+    `import { Client } from 'mx-gateway'
 import { createMailBoxClient } from './client.ts'
 const { MailBox } = createMailBoxClient(new Client())
 const reply = await MailBox.call({ name: 1 })
@@ -109,7 +109,7 @@ tree.children[0]?.name.length
   t.equal(found!.length, 2)
 
   mkdirSync(join(folder, 'node_modules'))
-  symlinkSync(ROOT, join(folder, 'node_modules/mx'))
+  symlinkSync(ROOT, join(folder, 'node_modules/mx-gateway'))
   const { outputText } = ts.transpileModule(text, {
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
   })

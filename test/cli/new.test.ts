@@ -14,7 +14,7 @@ const exec = promisify(execFile)
 function install(folder: string): void {
   const modules = join(folder, 'node_modules')
   mkdirSync(modules)
-  symlinkSync(ROOT, join(modules, 'mx'))
+  symlinkSync(ROOT, join(modules, 'mx-gateway'))
   for (const name of ['tsx', 'typescript', '@types', 'undici-types'])
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
 }

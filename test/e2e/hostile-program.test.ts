@@ -14,7 +14,7 @@ type Attempt = readonly [service: string, endpoint: string, request?: object, na
 
 /** Makes the calls it is asked for with its own account, whatever name its code has. */
 const PROGRAM = `
-import { Client, createBroker, createConfig, createEvents, createStore, endpoint, Service } from 'mx'
+import { Client, createBroker, createConfig, createEvents, createStore, endpoint, Service } from 'mx-gateway'
 
 const service = new Service({ name: 'pay' })
 const settle = async (call) => {
@@ -66,7 +66,7 @@ service.handle('Shop', {
 await service.run()
 `
 const VICTIM = `
-import { endpoint, Service } from 'mx'
+import { endpoint, Service } from 'mx-gateway'
 
 await new Service({ name: 'pay' })
   .handle('Pay', { call: endpoint({ handle: () => 'paid' }) })

@@ -13,7 +13,7 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 const folder = makeTempFolder(t, 'installed')
 const home = join(folder, 'home')
 const modules = join(folder, 'lib/node_modules')
-const MX = join(modules, 'mx/dist/cli/bundle/mx.js')
+const MX = join(modules, 'mx-gateway/dist/cli/bundle/mx.js')
 const env = { HOME: home, PATH: join(folder, 'bin'), TMPDIR: folder }
 const ANY = ['--address=127.0.0.1:0', '--admin_address=none', '--access_log=off']
 
@@ -22,7 +22,7 @@ t.before(() => {
   const name = execFileSync('npm', words, { cwd: ROOT, encoding: 'utf8' }).trim()
   for (const each of [home, modules, env.PATH]) mkdirSync(each, { recursive: true })
   execFileSync('tar', ['xzf', join(folder, name), '-C', modules])
-  execFileSync('mv', [join(modules, 'package'), join(modules, 'mx')])
+  execFileSync('mv', [join(modules, 'package'), join(modules, 'mx-gateway')])
   symlinkSync(process.execPath, join(env.PATH, 'node'))
   for (const installed of listProduction()) {
     const target = join(folder, 'lib', installed)
@@ -91,11 +91,11 @@ t.test('mx api serves on both listeners, with a plugin in TypeScript', async (t)
 t.test('packages that a plugin stands on have the classes of the gateway', async (t) => {
   const refusing = join(home, 'node_modules/refusing')
   mkdirSync(refusing, { recursive: true })
-  symlinkSync(join(modules, 'mx'), join(home, 'node_modules/mx'))
+  symlinkSync(join(modules, 'mx-gateway'), join(home, 'node_modules/mx-gateway'))
   writeFileSync(join(refusing, 'package.json'), '{"type":"module","exports":"./index.js"}')
   writeFileSync(
     join(refusing, 'index.js'),
-    `import { GatewayError } from 'mx'
+    `import { GatewayError } from 'mx-gateway'
 export function refuse() { throw new GatewayError('shop', 410, 'sold out') }
 `,
   )
@@ -128,13 +128,14 @@ t.test(
 t.test('services find the SDK, and its types', async (t) => {
   const project = join(folder, 'project/node_modules')
   mkdirSync(project, { recursive: true })
-  symlinkSync(join(modules, 'mx'), join(project, 'mx'))
-  const program = "import { Service, Type } from 'mx'; console.log(typeof Service, typeof Type)"
+  symlinkSync(join(modules, 'mx-gateway'), join(project, 'mx-gateway'))
+  const program =
+    "import { Service, Type } from 'mx-gateway'; console.log(typeof Service, typeof Type)"
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '-e', program],
     { env, cwd: dirname(project) },
   )
   t.equal(stdout, 'function object\n')
-  t.ok(existsSync(join(modules, 'mx/dist/sdk/index.d.ts')))
+  t.ok(existsSync(join(modules, 'mx-gateway/dist/sdk/index.d.ts')))
 })

@@ -20,7 +20,7 @@ const RESTART = 1012
 /** Answers calls, and streams without an end, which it gives less time than `run()` does once it is to stop: so that they are cut off by each update. */
 const toTicking = (answer: string) => ({
   'main.mjs': `
-import { endpoint, Service, Type } from 'mx'
+import { endpoint, Service, Type } from 'mx-gateway'
 
 const Answer = Type.Object({ answer: Type.String() })
 const service = new Service({ name: 'ticker' })

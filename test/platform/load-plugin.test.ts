@@ -7,7 +7,7 @@ import { loadPlugin, pluginFiles } from '../../platform/load-plugin.ts'
 import { createTestEnv, runPlugin } from '../../sdk/testing.ts'
 
 const DEFINED = `
-import { definePlugin, GatewayError, Type } from 'mx'
+import { definePlugin, GatewayError, Type } from 'mx-gateway'
 interface Marker { readonly mark: string }
 export default definePlugin({
   name: 'marker',
@@ -125,7 +125,7 @@ t.test('what is wrong with a file is said in one line', async (t) => {
       'hook.ts': 'export default { onRequest: 5 }',
       'typo.ts': 'export default { onReqest() {} }',
       'throws.ts': `throw new Error('no database')`,
-      'create.ts': `import { definePlugin, Type } from 'mx'
+      'create.ts': `import { definePlugin, Type } from 'mx-gateway'
 interface Unused { readonly place: string }
 export default definePlugin({
   name: 'mine',

@@ -123,7 +123,7 @@ t.test('every wrong option is told with its source', async (t) => {
 
 t.test('a plugin of a flag that needs options is told where they go', async (t) => {
   const folder = t.testdir({
-    'mine.ts': `import { definePlugin, Type } from 'mx'
+    'mine.ts': `import { definePlugin, Type } from 'mx-gateway'
 export default definePlugin({
   name: 'mine',
   description: 'Needs a number.',

@@ -25,7 +25,7 @@ t.test(
   async (t) => {
     const cwd = t.testdir({
       'own.mjs': `
-      import { definePlugin, Type } from 'mx'
+      import { definePlugin, Type } from 'mx-gateway'
       export default definePlugin({
         name: 'own',
         description: 'Does nothing.',

@@ -12,7 +12,7 @@ async function makeRepository(t: Test, tests: Readonly<Record<string, string | u
   )
   const folder = t.testdir({
     'package.json':
-      '{ "name": "mx", "type": "module", "exports": { "./package.json": "./package.json" } }',
+      '{ "name": "mx-gateway", "type": "module", "exports": { "./package.json": "./package.json" } }',
     node_modules: t.fixture('symlink', join(ROOT, 'node_modules')),
     scripts: { 'run-again.sh': t.fixture('symlink', join(ROOT, 'scripts/run-again.sh')) },
     test: {

@@ -80,7 +80,7 @@ t.test('every way to change a header list checks what it is given, but for a blo
   t.end()
 })
 
-t.test('the entry `mx/testing` exports the test kit, and nothing else', async (t) => {
+t.test('the entry `mx-gateway/testing` exports the test kit, and nothing else', async (t) => {
   t.same(Object.keys(testing).sort(), [
     'TestExchange',
     'buildPlugin',
@@ -91,7 +91,7 @@ t.test('the entry `mx/testing` exports the test kit, and nothing else', async (t
 })
 
 t.test(
-  'the entry `mx/registry` exports what whoever runs a registry needs, and nothing else',
+  'the entry `mx-gateway/registry` exports what whoever runs a registry needs, and nothing else',
   async (t) => {
     t.same(Object.keys(registry).sort(), [
       'createConsulRegistry',

@@ -6,6 +6,7 @@ import type { BuildFailure, BuildOptions, Metafile, Plugin } from 'esbuild'
 import { useEsbuild } from '../../../core/use-esbuild.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import type { Builder, Project } from './language.ts'
+import { MX_PACKAGE } from './link-mx.ts'
 import { readPackage } from './package-file.ts'
 
 /** Where a file is, as it says itself: joined with others it would say where they all are. */
@@ -42,7 +43,7 @@ export async function bundle(
   await buildWith({ ...options, outfile: outFile, sourcemap: 'linked' }, say)
 }
 
-/** Names of the packages that a program imports, `mx` and what node has left out. */
+/** Names of the packages that a program imports, `mx-gateway` and what node has left out. */
 export async function listPackages(
   { root, folder }: Project,
   file: string,
@@ -53,7 +54,7 @@ export async function listPackages(
   const names = Object.values(outputs).flatMap(({ imports }) =>
     imports.flatMap(({ path, external }) => (external === true ? [toPackage(path)] : [])),
   )
-  return [...new Set(names)].filter((name) => name !== 'mx' && !isBuiltin(name))
+  return [...new Set(names)].filter((name) => name !== MX_PACKAGE && !isBuiltin(name))
 }
 
 function buildWith(options: BuildOptions, say: Builder['say']): Promise<Metafile> {
@@ -104,7 +105,7 @@ function leavePackages(root: string): Plugin {
     setup(hooks) {
       hooks.onResolve({ filter: /^[^./]/ }, async ({ path, pluginData, ...from }) => {
         if (pluginData === LOOKED_UP || from.kind === 'entry-point') return undefined
-        if (toPackage(path) === 'mx' || isBuiltin(path)) return { path, external: true }
+        if (toPackage(path) === MX_PACKAGE || isBuiltin(path)) return { path, external: true }
         const { kind, importer, resolveDir } = from
         const how = { kind, importer, resolveDir, pluginData: LOOKED_UP }
         const found = await hooks.resolve(path, how)

@@ -2,12 +2,16 @@ import { lstat, mkdir, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** The npm package that programs import the SDK from. */
+export const MX_PACKAGE = 'mx-gateway'
 /** The folder of this very package. */
-export const MX_FOLDER: string = dirname(fileURLToPath(import.meta.resolve('mx/package.json')))
+export const MX_FOLDER: string = dirname(
+  fileURLToPath(import.meta.resolve('mx-gateway/package.json')),
+)
 
-/** Has `import ... from 'mx'` find this very package below a folder, unless another one is installed there. */
+/** Has `import ... from 'mx-gateway'` find this very package below a folder, unless another one is installed there. */
 export async function linkMx(folder: string): Promise<void> {
-  const link = join(folder, 'node_modules', 'mx')
+  const link = join(folder, 'node_modules', MX_PACKAGE)
   const there = await lstat(link).catch(() => undefined)
   if (there?.isDirectory() === true) return
   await rm(link, { force: true })

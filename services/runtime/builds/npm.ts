@@ -1,11 +1,11 @@
-import { copyFile, lstat, readdir, rm, symlink } from 'node:fs/promises'
+import { copyFile, lstat, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { listPackages } from './bundle.ts'
 import { useCached } from './cache.ts'
 import { findFile, isFile, readIfThere } from './files.ts'
 import type { Builder, Env, Project } from './language.ts'
-import { linkMx, MX_FOLDER } from './link-mx.ts'
+import { linkMx, MX_FOLDER, MX_PACKAGE } from './link-mx.ts'
 import { LOCK_FILES, type PackageFile } from './package-file.ts'
 import type { ProjectSettings } from './project-file.ts'
 
@@ -27,7 +27,8 @@ const OTHER_LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb'
 const LOCAL_PACKAGE = /"(file|link):|"link": true/
 
 /** Installs the packages of a project with npm; those that its lock file names are kept for the builds to come. */
-export async function installPackages(job: Installation, builder: Builder): Promise<void> {
+export async function installPackages(given: Installation, builder: Builder): Promise<void> {
+  const job = await withoutOwnPackage(given)
   const { folder, content, project } = job
   const modules = join(folder, 'node_modules')
   if (await cameAlong(modules)) return
@@ -72,7 +73,19 @@ export async function installPackages(job: Installation, builder: Builder): Prom
   await symlink(join(entry, 'node_modules'), modules, 'dir')
 }
 
-/** Whether packages are part of the source: neither a link to those of a build, nor `mx` alone. */
+/**
+ * Removes this package from the development dependencies: {@link linkMx} provides it, and its path or version may exist on the
+ * author's machine only. One among the dependencies is installed as they say.
+ */
+async function withoutOwnPackage(job: Installation): Promise<Installation> {
+  const { [MX_PACKAGE]: own, ...devDependencies } = job.content.devDependencies ?? {}
+  if (own === undefined) return job
+  const content = { ...job.content, devDependencies }
+  await writeFile(join(job.folder, 'package.json'), JSON.stringify(content, undefined, 2))
+  return { ...job, content, own: job.own === job.content ? content : job.own }
+}
+
+/** Whether packages are part of the source: neither a link to those of a build, nor `mx-gateway` alone. */
 async function cameAlong(modules: string): Promise<boolean> {
   const there = await lstat(modules).catch(() => undefined)
   if (there?.isDirectory() !== true) return false
@@ -81,23 +94,29 @@ async function cameAlong(modules: string): Promise<boolean> {
 }
 
 /** Whether there is anything to install: of a package above, only when the program imports something that must be. */
-async function needsPackages(
-  { project, content, own, start }: Installation,
-  builder: Builder,
-): Promise<boolean> {
+async function needsPackages(job: Installation, builder: Builder): Promise<boolean> {
+  const { project, content, own, start } = job
   const { dependencies, devDependencies, optionalDependencies } = own ?? content
-  const all = { ...dependencies, ...devDependencies, ...optionalDependencies }
+  const all = {
+    ...dependencies,
+    ...optionalDependencies,
+    ...(usesTools(job) && devDependencies),
+  }
   if (Object.keys(all).length === 0) return false
   if (own !== undefined || start === undefined) return true
   return (await listPackages(project, start, builder)).length > 0
 }
 
-function toInstall({ own, settings }: Installation, { allowScripts }: Builder): string[] {
+/** Build steps and start commands often use tools that are development dependencies. */
+function usesTools({ own, settings }: Installation): boolean {
   const scripts = own?.scripts
-  // What a step or a start of the author's own uses are often tools for development.
-  const needsTools = scripts?.['build'] ?? scripts?.['start'] ?? settings.build ?? settings.command
+  const step = scripts?.['build'] ?? scripts?.['start'] ?? settings.build ?? settings.command
+  return step !== undefined
+}
+
+function toInstall(job: Installation, { allowScripts }: Builder): string[] {
   const command = ['npm', 'install', '--no-audit', '--no-fund', '--no-progress', '--prefer-offline']
-  if (needsTools === undefined) command.push('--omit=dev')
+  if (!usesTools(job)) command.push('--omit=dev')
   if (!allowScripts) command.push('--ignore-scripts')
   return command
 }

@@ -66,13 +66,13 @@ t.test('what a service says of itself ends no comment', (t) => {
 t.test('a service is a function that makes its client; streams are told apart', (t) => {
   const text = write({}, CALL, { ...CALL, method: 'Watch', isStream: true })
   t.match(text, /^\/\/ Made of mail-box \(1\) by mx gen client; not to be edited\.\n/)
-  t.match(text, "import type { CallOptions, CallStream, Client } from 'mx'")
+  t.match(text, "import type { CallOptions, CallStream, Client } from 'mx-gateway'")
   t.match(
     text,
     'readonly call: (request: CallRequest, options?: CallOptions) => Promise<CallResponse>',
   )
   t.match(text, /readonly watch: \{\n +readonly stream: \(/)
   t.match(text, 'export function createMailBoxClient(client: Client): MailBoxClient {')
-  t.match(write({}, CALL), "import type { CallOptions, Client } from 'mx'")
+  t.match(write({}, CALL), "import type { CallOptions, Client } from 'mx-gateway'")
   t.end()
 })

@@ -1,12 +1,12 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
-  findPackageFolder,
   formatPackage,
   toCamelCase,
+  toPackageRange,
   toPascalCase,
 } from '../../../cli/scaffold/template.ts'
+import { ROOT } from '../../../scripts/root.ts'
 
 t.test('a name with dashes is one of a type, or of a value', (t) => {
   t.equal(toPascalCase('mail-box-2'), 'MailBox2')
@@ -18,12 +18,17 @@ t.test('a name with dashes is one of a type, or of a value', (t) => {
 t.test('a package.json that nobody publishes, with what types need', (t) => {
   t.match(JSON.parse(formatPackage('mail', { scripts: { check: 'tsc' } })), {
     ...{ name: 'mail', private: true, type: 'module', scripts: { check: 'tsc' } },
-    devDependencies: { typescript: String, tsx: String, '@types/node': String },
+    devDependencies: { 'mx-gateway': `file:${ROOT}`, typescript: String, tsx: String },
   })
   t.end()
 })
 
-t.test('the folder of the package mx is the one that runs', (t) => {
-  t.ok(existsSync(join(findPackageFolder(), 'package.json')))
-  t.end()
-})
+t.test(
+  'a project depends on the range of an installed package, and on the folder of a checkout',
+  (t) => {
+    const file = join(t.testdir({ 'package.json': '{"version":"1.2.3"}' }), 'package.json')
+    t.equal(toPackageRange(file), '^1.2.3')
+    t.equal(toPackageRange(join(ROOT, 'package.json')), `file:${ROOT}`)
+    t.end()
+  },
+)

@@ -55,7 +55,7 @@ export const text = () => readFile(new URL('./text.txt', import.meta.url), 'utf8
 t.test('packages stay where they are, names of the source are joined', async (t) => {
   const { root, run, list } = open(t, {
     'main.ts':
-      "import { a } from '#own'; import { b } from '@x/b'; import fs from 'fs'; import 'mx'; import c from 'c/deep'; import d from 'd/listed'; console.log(a, b, c, d)",
+      "import { a } from '#own'; import { b } from '@x/b'; import fs from 'fs'; import 'mx-gateway'; import c from 'c/deep'; import d from 'd/listed'; console.log(a, b, c, d)",
     'package.json': '{"imports": {"#own": "./src/own.ts"}}',
     'tsconfig.json': '{"compilerOptions": {"paths": {"@x/*": ["./packages/*.ts"]}}}',
     'src/own.ts': 'export const a: number = 1',
@@ -63,7 +63,7 @@ t.test('packages stay where they are, names of the source are joined', async (t)
     'node_modules/c/deep.js': 'module.exports = 3',
     'node_modules/d/package.json': '{"exports": {"./listed": "./x.js"}}',
     'node_modules/d/x.js': 'module.exports = 4',
-    'node_modules/mx/index.js': '',
+    'node_modules/mx-gateway/index.js': '',
   })
   t.strictSame(await list('main.ts'), ['c', 'd'])
   t.equal(await run('main.ts'), '1 2 3 4\n')

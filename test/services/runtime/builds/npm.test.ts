@@ -126,3 +126,34 @@ t.test('what cannot be installed fails the build, and leaves nothing', async (t)
   await t.rejects(build(), { code: 400, message: /^build failed: npm install .*ECONNREFUSED/s })
   t.strictSame(readdirSync(join(cacheFolder, 'node')), [])
 })
+
+t.test(
+  'the SDK among the development dependencies is not installed: the server provides it',
+  async (t) => {
+    const { url, count } = await serve(t)
+    const devDependencies = { 'mx-gateway': 'file:/nowhere/mx' }
+    const main = "import { Service } from 'mx-gateway'\nconsole.log(typeof Service)\n"
+    const alone = makeSource(t, {
+      'package.json': JSON.stringify({ devDependencies: { ...devDependencies, unknown: url } }),
+      'main.ts': main,
+    })
+    t.equal(runBuilt(await alone.build()), 'function\n')
+    t.equal(alone.output(), '', 'npm does not run for development dependencies')
+    t.equal(count(), 0)
+
+    const files = toFiles(url, { devDependencies })
+    const lock = JSON.parse(files['package-lock.json'])
+    lock.packages[''].devDependencies = devDependencies
+    lock.packages['node_modules/mx-gateway'] = {
+      resolved: '../../nowhere/mx',
+      link: true,
+      dev: true,
+    }
+    const locked = makeSource(t, {
+      ...files,
+      'package-lock.json': JSON.stringify(lock),
+      'main.ts': `import greeting from 'greeting'\n${main}console.log(greeting as string)\n`,
+    })
+    t.equal(runBuilt(await locked.build()), 'function\nhello\n')
+  },
+)
