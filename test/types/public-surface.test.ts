@@ -99,6 +99,7 @@ t.test(
       'createMemoryRegistry',
       'createRegistryService',
       'openRegistry',
+      'register',
     ])
   },
 )

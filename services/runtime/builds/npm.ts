@@ -1,11 +1,12 @@
-import { copyFile, lstat, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, readdir, rm, symlink } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { listPackages } from './bundle.ts'
 import { useCached } from './cache.ts'
 import { findFile, isFile, readIfThere } from './files.ts'
 import type { Builder, Env, Project } from './language.ts'
-import { linkMx, MX_FOLDER, MX_PACKAGE } from './link-mx.ts'
+import { linkMx, MX_FOLDER } from './link-mx.ts'
+import { removeOwnPackage } from './own-package.ts'
 import { LOCK_FILES, type PackageFile } from './package-file.ts'
 import type { ProjectSettings } from './project-file.ts'
 
@@ -28,8 +29,10 @@ const LOCAL_PACKAGE = /"(file|link):|"link": true/
 
 /** Installs the packages of a project with npm; those that its lock file names are kept for the builds to come. */
 export async function installPackages(given: Installation, builder: Builder): Promise<void> {
-  const job = await withoutOwnPackage(given)
-  const { folder, content, project } = job
+  const content = await removeOwnPackage(given)
+  const own = given.own === given.content ? content : given.own
+  const job = { ...given, content, own }
+  const { folder, project } = job
   const modules = join(folder, 'node_modules')
   if (await cameAlong(modules)) return
   // Of a build before, or the one that this one was copied from.
@@ -71,18 +74,6 @@ export async function installPackages(given: Installation, builder: Builder): Pr
     },
   )
   await symlink(join(entry, 'node_modules'), modules, 'dir')
-}
-
-/**
- * Removes this package from the development dependencies: {@link linkMx} provides it, and its path or version may exist on the
- * author's machine only. One among the dependencies is installed as they say.
- */
-async function withoutOwnPackage(job: Installation): Promise<Installation> {
-  const { [MX_PACKAGE]: own, ...devDependencies } = job.content.devDependencies ?? {}
-  if (own === undefined) return job
-  const content = { ...job.content, devDependencies }
-  await writeFile(join(job.folder, 'package.json'), JSON.stringify(content, undefined, 2))
-  return { ...job, content, own: job.own === job.content ? content : job.own }
 }
 
 /** Whether packages are part of the source: neither a link to those of a build, nor `mx-gateway` alone. */
