@@ -10,14 +10,10 @@ export function checkTls(settings: Settings, given: GivenSettings): readonly str
 }
 
 function checkAcme(
-  { acmeHosts, acmeAsk, acmeEabKid, acmeEabKey }: Settings,
+  { acmeEabKid, acmeEabKey }: Settings,
   given: GivenSettings,
 ): readonly string[] {
   const problems: string[] = []
-  if (acmeHosts.length === 0 && acmeAsk === '')
-    problems.push(
-      `${given.get('enableAcme')?.source}: nobody is to have a certificate: list hosts in acme_hosts, or name in acme_ask what says which hosts may have one`,
-    )
   if ((acmeEabKid === '') !== (acmeEabKey === ''))
     problems.push(
       `${(given.get('acmeEabKid') ?? given.get('acmeEabKey'))?.source}: acme_eab_kid and acme_eab_key belong together`,

@@ -1151,6 +1151,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     form: 'name,...',
     description: 'Hosts to have certificates for; the first is the default',
     default: '',
+    unset: 'any, at most 10 new names an hour, unless acme_ask says which',
     splitFlag: true,
     live: false,
     parse: parseAcmeHosts,
@@ -1162,7 +1163,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     description:
       'Says whether a host that is not listed may have a certificate: asked with ?domain=<name>, 200 is yes',
     default: '',
-    unset: 'only listed hosts may',
+    unset: 'acme_hosts decides',
     live: false,
     parse: one(parseAskUrl),
   },

@@ -6,9 +6,10 @@ import { createTlsPairs } from '../../core/listener/tls-pairs.ts'
 import type { Store } from '../../core/store/store.ts'
 import type { Log } from '../log.ts'
 import type { Settings } from '../settings.ts'
-import { createAsk } from './ask.ts'
+import { type Ask, createAsk } from './ask.ts'
 import { createDirectory } from './directory.ts'
 import { type Door, openDoor } from './door.ts'
+import { createHourlyLimit } from './hourly-limit.ts'
 import { createKeeper } from './keeper.ts'
 import { createOnDemand, type OnDemand } from './on-demand.ts'
 import { openPicture } from './picture.ts'
@@ -62,8 +63,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
   const onWarning = createOnceLog(log)
   let isSkewed = false
 
-  const ask =
-    settings.acmeAsk === '' ? undefined : createAsk({ url: settings.acmeAsk, onError: onWarning })
+  const ask = openAsk()
   const tls = createTlsPairs({
     isStrict: hosts.length === 0,
     request: async (serverName) => onDemand?.request(serverName),
@@ -113,6 +113,16 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
   })
   const timer = setInterval(() => void keeper.work(), checkMs).unref()
   void keeper.work()
+
+  /** Undefined: hosts that are not listed have no certificate. */
+  function openAsk(): Ask | undefined {
+    if (settings.acmeAsk !== '') return createAsk({ url: settings.acmeAsk, onError: onWarning })
+    if (hosts.length > 0) return undefined
+    log.warn(
+      'ACME orders certificates for any host name that clients ask for, at most 10 new names an hour; list hosts in acme_hosts, or set acme_ask',
+    )
+    return createHourlyLimit({ has, elapsedMs: clock.elapsedMs, onWarning })
+  }
 
   function has(host: string): boolean {
     return picture.certificates.has(host)

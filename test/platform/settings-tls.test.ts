@@ -28,15 +28,12 @@ t.test('ACME serves HTTPS, for hosts as certificates name them', async (t) => {
     '--acme_ask=https://rule.test/may',
     '--acme_email=mailto:a@b.test',
   ]
+  t.match(mergeSettings(readFlags(['--enable_acme'])), { acmeAsk: '', acmeHosts: [] })
   t.match(mergeSettings(readFlags(asking)), { acmeEmail: 'a@b.test', acmeHosts: [] })
 })
 
 t.test('what is wrong with certificates is told with what would be right', async (t) => {
   const cases: [string[], RegExp][] = [
-    [
-      ['--enable_acme'],
-      /^--enable_acme: nobody is to have a certificate: list hosts in acme_hosts, or/,
-    ],
     [
       ['--enable_acme', '--acme_hosts=*.a.test'],
       /^--acme_hosts must be names of hosts such as app\.example\.com, got "\*\.a\.test", and for wildcards/,

@@ -298,6 +298,13 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
     t.same(asked, ['yes1.test', 'no.test', 'yes2.test', 'yes3.test'], 'each is asked for once')
   })
 
+  await t.test('are ordered for any host if neither hosts nor a rule are set', async (t) => {
+    const { acme, lines, names } = await openGateway(t, pebble, openMemory(t), [])
+    t.match(lines[0], { level: 40, msg: /at most 10 new names an hour; list hosts in acme_hosts/ })
+    t.equal((await getPlain(acme.door.port, 'any.test', '/')).status, 308)
+    t.same(names(), ['any.test'])
+  })
+
   await t.test(
     'are renewed when the directory wants it (ARI), and replace the ones before',
     async (t) => {
