@@ -73,7 +73,7 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
 /** Programs that know nothing of the platform never register, and nothing else says so for a minute. */
 function toHint(name: string, { protocol, image }: RunFlags): Hint | undefined {
   if (protocol !== undefined || image !== undefined) return undefined
-  const text = `${name} has not registered yet; a program that serves plain HTTP, without the SDK, is run with --protocol=http, and listens where PORT tells it`
+  const text = `${name} has not registered yet. Run a plain HTTP program with --protocol=http: it gets its port in the variable PORT`
   return { text, afterMs: SOON_MS }
 }
 

@@ -22,6 +22,8 @@ export interface Hint {
   readonly afterMs: number
 }
 
+/** The variable that plain HTTP programs read and programs of the SDK do not: `KeyError: 'PORT'`. */
+const NAMES_PORT = /\bPORT\b/
 /** Lines of a failed build that are shown. */
 const TAIL_LINES = 20
 
@@ -44,10 +46,11 @@ export async function untilRunning(
   }
 }
 
-/** Tells a hint some time after something started to wait, once. */
+/** Prints a hint once: some time after the wait began, or at once. */
 interface Late {
   readonly begin: () => void
-  /** It is told no more. */
+  readonly show: () => void
+  /** The hint is not printed any more. */
   readonly end: () => void
 }
 
@@ -56,6 +59,9 @@ function openLate(steps: Steps, hint: Hint | undefined): Late {
   return {
     begin() {
       if (hint !== undefined) timer ??= setTimeout(steps.note, hint.afterMs, hint.text)
+    },
+    show() {
+      if (hint !== undefined) steps.note(hint.text)
     },
     end: () => clearTimeout(timer),
   }
@@ -90,6 +96,7 @@ async function follow(session: Session, of: Followed, steps: Steps, late: Late):
       // What ends does not keep anybody waiting without a reason.
       late.end()
       steps.note(`${name} ${error}; it is started again`)
+      if (NAMES_PORT.test(error)) late.show()
     }
     steps.show(error ? `${step}, after: ${error}` : step)
     if (step === 'building' && last !== step && steps.areSeen)

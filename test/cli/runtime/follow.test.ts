@@ -52,6 +52,19 @@ t.test('what fails is told to fail, and nothing is guessed', async (t) => {
   t.same(steps.notes, ['shop ended with exit code 3; it is started again'])
 })
 
+t.test('prints the hint at once if a program fails for want of PORT', async (t) => {
+  const session = openSession({})
+  t.teardown(session.close)
+  runtime.objects.set('shop@latest', STARTING)
+  const error = "ended with exit code 1; its last line: KeyError: 'PORT'"
+  runtime.course = [{ status: 3, metadata: { error, retries: '1' } }, { status: 4 }]
+  runtime.hangs = false
+  const steps = openNotes()
+  const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
+  await untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
+  t.same(steps.notes, [`shop ${error}; it is started again`, 'it may be plain HTTP'])
+})
+
 t.test('nothing is told where it comes up', async (t) => {
   const session = openSession({})
   t.teardown(session.close)
