@@ -142,9 +142,9 @@ export class Http2Exchange extends Exchange implements Upload {
     if (!this.bodyDone) uploads.unwatch(this)
     if (!this.bodyDone && !this.aborted) {
       const close = () => stream.close(constants.NGHTTP2_NO_ERROR)
-      // The library drops trailers of a stream that is closed in the turn they were handed over.
+      // node:http2 drops trailers, and since Node.js 22 headers that end the stream, if the stream is closed in the tick that sends them.
       if (this.#trailing) stream.once('wantTrailers', () => setImmediate(close))
-      else close()
+      else setImmediate(close)
     }
     // Bytes that nobody reads would keep the stream.
     stream.resume()
