@@ -1,48 +1,15 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { ROOT } from '../../scripts/root.ts'
-import { makeTempFolder } from '../fixtures/temp-folder.ts'
+import { installPackage } from '../fixtures/installed-package.ts'
 
-// As `npm i -g` leaves it: the package unpacked, and beside it what a user's npm installs along. An empty home, and nothing on the path
-// but node: no compiler, no npm. scripts/try-package.sh does the same with npm and a registry.
-const folder = makeTempFolder(t, 'installed')
-const home = join(folder, 'home')
-const modules = join(folder, 'lib/node_modules')
-const MX = join(modules, 'mx-gateway/dist/cli/bundle/mx.js')
-const env = { HOME: home, PATH: join(folder, 'bin'), TMPDIR: folder }
+// scripts/try-package.sh does the same with npm and a registry.
+const { folder, home, modules, main: MX, env } = installPackage(t)
 const ANY = ['--address=127.0.0.1:0', '--admin_address=none', '--access_log=off']
-
-t.before(() => {
-  const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder]
-  const name = execFileSync('npm', words, { cwd: ROOT, encoding: 'utf8' }).trim()
-  for (const each of [home, modules, env.PATH]) mkdirSync(each, { recursive: true })
-  execFileSync('tar', ['xzf', join(folder, name), '-C', modules])
-  execFileSync('mv', [join(modules, 'package'), join(modules, 'mx-gateway')])
-  symlinkSync(process.execPath, join(env.PATH, 'node'))
-  for (const installed of listProduction()) {
-    const target = join(folder, 'lib', installed)
-    mkdirSync(dirname(target), { recursive: true })
-    symlinkSync(join(ROOT, installed), target)
-  }
-})
-
-/** Folders of what is installed along, development aside. */
-function listProduction(): readonly string[] {
-  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: boolean; devOptional?: boolean; peer?: boolean }>
-  }
-  return Object.entries(lock.packages)
-    .filter(([, { dev, devOptional, peer }]) => !dev && !devOptional && !peer)
-    .map(([path]) => path)
-    .filter(
-      (path) => /^node_modules\/(?!.*node_modules)/.test(path) && existsSync(join(ROOT, path)),
-    )
-}
 
 const run = async (...words: string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [MX, ...words], { env, cwd: home })).stdout
