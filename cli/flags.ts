@@ -11,7 +11,9 @@ export async function addFlags(cli: CAC, to: CacCommand, command: Command): Prom
   const settings = listSettings(command)
   for (const { name, form, kind, description } of settings)
     to.option(kind === 'switch' ? `--${name}` : `--${name} [${form}]`, description)
-  cli.globalCommand.helpCallback = (sections) => {
+  const { helpCallback } = cli.globalCommand
+  cli.globalCommand.helpCallback = (plain) => {
+    const sections = helpCallback?.(plain) || plain
     const rows = [...settings.map(describe), ['-h, --help', 'Show this help'] as const]
     const body = formatColumns(rows)
     return sections.map((each) =>

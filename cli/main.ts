@@ -42,9 +42,9 @@ function isOfService({ subcommands }: CommandEntry, [next = '-']: readonly strin
   return subcommands !== undefined && !next.startsWith('-') && !subcommands.includes(next)
 }
 
-async function runBuiltIn({ name, load }: CommandEntry, args: readonly string[]): Promise<void> {
+async function runBuiltIn({ name, description, load }: CommandEntry, args: readonly string[]): Promise<void> {
   const [{ cac }, register] = await Promise.all([import('cac'), load()])
-  const cli = cac('mx').help()
+  const cli = cac('mx').help(([title, ...sections]) => [title!, { body: description }, ...sections])
   await register(cli)
   // The library leaves options of that name out of the help of a command: it takes them for the program's own.
   for (const { options } of cli.commands)

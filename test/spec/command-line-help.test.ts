@@ -7,10 +7,11 @@ const cwd = makeTempFolder(t, 'home')
 const options = { cwd, env: { HOME: cwd } }
 
 t.test('every command has --help', async (t) => {
-  for (const { name } of COMMANDS) {
+  for (const { name, description } of COMMANDS) {
     const { code, stdout, stderr } = await runMx([name, '--help'], options)
     t.same([code, stderr], [0, ''], name)
     t.match(stdout, `mx ${name}`)
+    t.ok(stdout.startsWith(`mx\n\n${description}\n\nUsage:\n`), `${name}: its description`)
   }
 })
 
