@@ -42,7 +42,10 @@ function isOfService({ subcommands }: CommandEntry, [next = '-']: readonly strin
   return subcommands !== undefined && !next.startsWith('-') && !subcommands.includes(next)
 }
 
-async function runBuiltIn({ name, description, load }: CommandEntry, args: readonly string[]): Promise<void> {
+async function runBuiltIn(
+  { name, description, load }: CommandEntry,
+  args: readonly string[],
+): Promise<void> {
   const [{ cac }, register] = await Promise.all([import('cac'), load()])
   const cli = cac('mx').help(([title, ...sections]) => [title!, { body: description }, ...sections])
   await register(cli)

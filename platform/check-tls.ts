@@ -9,10 +9,7 @@ export function checkTls(settings: Settings, given: GivenSettings): readonly str
   return settings.enableAcme ? checkAcme(settings, given) : checkFiles(settings, given)
 }
 
-function checkAcme(
-  { acmeEabKid, acmeEabKey }: Settings,
-  given: GivenSettings,
-): readonly string[] {
+function checkAcme({ acmeEabKid, acmeEabKey }: Settings, given: GivenSettings): readonly string[] {
   const problems: string[] = []
   if ((acmeEabKid === '') !== (acmeEabKey === ''))
     problems.push(

@@ -57,7 +57,10 @@ t.test('prints the hint at once if a program fails for want of PORT', async (t) 
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)
   const error = "ended with exit code 1; its last line: KeyError: 'PORT'"
-  runtime.course = [{ status: 3, metadata: { error, retries: '1' } }, { status: 4, metadata: {} }]
+  runtime.course = [
+    { status: 3, metadata: { error, retries: '1' } },
+    { status: 4, metadata: {} },
+  ]
   runtime.hangs = false
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }

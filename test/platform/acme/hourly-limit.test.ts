@@ -14,7 +14,9 @@ t.test('allows 10 new host names an hour, and those with a certificate at any ti
     t.equal(await ask(`${n}.test`), true)
   }
   t.equal(await ask('10.test'), false)
-  t.match(warnings, [/^certificate limit reached: 10 new host names an hour; .*acme_hosts.*acme_ask/])
+  t.match(warnings, [
+    /^certificate limit reached: 10 new host names an hour; .*acme_hosts.*acme_ask/,
+  ])
   t.equal(await ask('3.test'), true, 'another attempt for a counted name')
   t.equal(await ask('issued.test'), true)
   nowMs = 3600_000
