@@ -61,13 +61,13 @@ t.test('a folder is run, called, updated, shown and ended', async (t) => {
   await run('./page')
   t.match(
     await status(t),
-    /^NAME.*\npage\s+latest\s+\.\/page\s+running\s+[0-9a-f]{7}\s+\d+s ago\s+owner=/,
+    /^NAME.*\npage\s+latest\s+\/\S+\/page\s+running\s+[0-9a-f]{7}\s+\d+s ago\s+owner=/,
   )
   t.match(await logs(t, 'page'), /^one starts\n/)
   await t.rejects(run('./page'), { message: /^already exists: page@latest;/ })
 
   writeProgram('page', toProgram('two'))
-  await update('./page')
+  await update('page')
   t.match(await logs(t, 'page', '-n1'), 'two starts\n')
 
   writeProgram('page', "console.log('no'); throw new Error('broken')\n")
