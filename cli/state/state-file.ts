@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -17,7 +18,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Maybe } from '../../core/chain.ts'
 
 const RETRY_MS = 20
-/** Nobody holds a lock for that long: its holder was killed. */
+/** Nobody holds a lock for that long: its holder was killed or stopped. */
 const STALE_MS = 5000
 /** Codes of folders that somebody else may write, or nobody. */
 const NOT_OURS = ['EACCES', 'EPERM', 'EROFS']
@@ -53,11 +54,20 @@ export async function changeStateFile(
   const lock = `${path}.lock`
   try {
     makeFolder(dirname(path))
-    while (!take(lock)) await wait(RETRY_MS)
+    let held = take(lock)
+    while (held === undefined) {
+      await wait(RETRY_MS)
+      held = take(lock)
+    }
     try {
-      replace(path, await edit(readStateFile(path)))
+      const text = await edit(readStateFile(path))
+      if (readStateFile(lock) !== held)
+        throw new Error(
+          `${path} was changed by another program, because this one was stopped for longer than ${STALE_MS / 1000} s: run the command again`,
+        )
+      replace(path, text)
     } finally {
-      rmSync(lock, { force: true })
+      if (readStateFile(lock) === held) rmSync(lock, { force: true })
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
@@ -95,18 +105,39 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Whether the lock is ours now. */
-function take(lock: string): boolean {
+/** What was written into the lock, which is ours now; undefined: another program has it. */
+function take(lock: string): string | undefined {
+  const id = randomUUID()
   try {
-    closeSync(openSync(lock, 'wx', 0o600))
-    return true
+    writeFileSync(lock, id, { flag: 'wx', mode: 0o600 })
+    return id
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    const stats = statSync(lock, { throwIfNoEntry: false })
-    // Also one of the future: the clock was set back.
-    if (stats !== undefined && Math.abs(Date.now() - stats.mtimeMs) > STALE_MS)
-      rmSync(lock, { force: true })
-    return false
+    removeStale(lock)
+    return undefined
+  }
+}
+
+/**
+ * Removes a lock that is too old. Its age is measured against a file made beside it: the file system may have another clock than this
+ * machine. One of the future is stale, too: the clock was set back.
+ */
+function removeStale(lock: string): void {
+  const found = statSync(lock, { throwIfNoEntry: false })
+  const id = readStateFile(lock)
+  if (found === undefined) return
+  const aside = `${lock}.${randomUUID()}`
+  writeFileSync(aside, '', { flag: 'wx', mode: 0o600 })
+  const { mtimeMs: nowMs } = statSync(aside)
+  try {
+    if (Math.abs(nowMs - found.mtimeMs) <= STALE_MS) return
+    // Another program may have replaced it since: under its new name it can be told apart, and is given back.
+    renameSync(lock, aside)
+    if (readStateFile(aside) !== id) linkSync(aside, lock)
+  } catch (error) {
+    if (!['ENOENT', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+  } finally {
+    rmSync(aside, { force: true })
   }
 }
 

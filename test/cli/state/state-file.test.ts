@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -51,6 +52,51 @@ t.test('the lock of a program that was killed is not waited for', async (t) => {
     t.notOk(existsSync(`${file}.lock`))
   }
 })
+
+t.test(
+  'a lock is judged by the clock of the file system, not by that of the program',
+  async (t) => {
+    const file = join(makeTempFolder(t, 'state'), 'tokens')
+    const { now } = Date
+    t.teardown(() => {
+      Date.now = now
+    })
+    Date.now = () => now() + 7_200_000
+    const gate = new EventEmitter()
+    const begun = once(gate, 'begun')
+    const first = changeStateFile(file, async (text = '') => {
+      const opened = once(gate, 'open')
+      gate.emit('begun')
+      await opened
+      return `${text}1`
+    })
+    await begun
+    const second = changeStateFile(file, (text = '') => `${text}2`)
+    t.ok(existsSync(`${file}.lock`), 'not taken for stale')
+    gate.emit('open')
+    await Promise.all([first, second])
+    t.equal(readStateFile(file), '12')
+  },
+)
+
+t.test(
+  'a program that was stopped takes back neither the lock of another one nor its change',
+  async (t) => {
+    const folder = makeTempFolder(t, 'state')
+    const file = join(folder, 'tokens')
+    const lock = `${file}.lock`
+    const stopped = changeStateFile(file, async () => {
+      const then = Date.now() / 1000 - 60
+      utimesSync(lock, then, then)
+      await changeStateFile(file, () => 'later')
+      writeFileSync(lock, '')
+      return 'earlier'
+    })
+    await t.rejects(stopped, /tokens was changed by another program.*: run the command again/)
+    t.equal(readStateFile(file), 'later')
+    t.ok(existsSync(lock), 'it belongs to a third one')
+  },
+)
 
 t.test('an edit that throws changes nothing', async (t) => {
   const folder = makeTempFolder(t, 'state')
