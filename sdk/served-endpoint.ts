@@ -2,11 +2,15 @@ import type { Maybe } from '../core/chain.ts'
 import type { Endpoint } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
 import { ADD_JSON_TYPE, type BodyKind, FORM, toRequestType } from '../core/request/media-type.ts'
+import { ANY } from '../core/request/scalar-shapes.ts'
+import { parseSchema } from '../core/request/schema-shape.ts'
+import type { Shape } from '../core/request/shape.ts'
 import { type Codec, createProtobufCodec, json } from './codec.ts'
 import type { Context } from './context.ts'
 import { copyJson, NOT_PLAIN } from './copy-json.ts'
 import { describeEndpoint } from './describe.ts'
 import type { EndpointDefinition, EndpointKind } from './endpoint.ts'
+import { mayHoldLongIntegers, restoreIntegers } from './exact-integers.ts'
 import { type CompiledSchema, compileSchema } from './schema.ts'
 import { SchemaError } from './schema-error.ts'
 
@@ -27,6 +31,8 @@ export class ServedEndpoint {
   readonly #definition: EndpointDefinition
   readonly #request: CompiledSchema
   readonly #response: CompiledSchema
+  /** Of requests; undefined: not needed yet. */
+  #shape: Shape | undefined = undefined
   readonly #protobuf: { readonly request: Codec; readonly response: Codec } | undefined = undefined
 
   /** @throws {TypeError} when a schema is none, or only one of the two messages has a protobuf form. */
@@ -86,8 +92,17 @@ export class ServedEndpoint {
    * @throws {GatewayError} 400 when it cannot be read or does not fit.
    */
   decode(body: string | Uint8Array, isProtobuf: boolean, id: string = this.service): unknown {
-    const codec = isProtobuf ? this.#protobuf!.request : json
-    return this.admit(codec.decode(body, id), id)
+    if (isProtobuf) return this.admit(this.#protobuf!.request.decode(body, id), id)
+    const value = json.decode(body, id)
+    return this.admit(
+      mayHoldLongIntegers(body) ? restoreIntegers(value, body, this.#toShape(), id) : value,
+      id,
+    )
+  }
+
+  #toShape(): Shape {
+    this.#shape ??= parseSchema(JSON.stringify(this.#request.jsonSchema ?? {})) ?? ANY
+    return this.#shape
   }
 
   /**

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { endpoint } from '../../sdk/endpoint.ts'
+import type { Schema } from '../../sdk/schema.ts'
+import { Int64, Uint64 } from '../../sdk/schema-types.ts'
+import { ServedEndpoint } from '../../sdk/served-endpoint.ts'
+
+function decode(request: Schema | undefined, body: string): unknown {
+  const definition = endpoint({ ...(request && { request }), handle: () => null })
+  const served = new ServedEndpoint('nums', 'Nums.Get', definition)
+  const [text, bytes] = [body, Buffer.from(body)].map((each) => served.decode(each, false))
+  t.strictSame(text, bytes, 'the same as text and as bytes')
+  return text
+}
+
+t.test('an integer of 64 bits beyond 2^53 arrives exact, as a number and as text', async (t) => {
+  for (const digits of ['9007199254740993', '9223372036854775807', '-9223372036854775808']) {
+    const request = Type.Object({ id: Int64(), list: Type.Array(Int64()) })
+    const wanted = { id: BigInt(digits), list: [BigInt(digits), 5n] }
+    t.strictSame(decode(request, `{"id":${digits},"list":[${digits},5]}`), wanted)
+    t.strictSame(decode(request, `{"id":"${digits}","list":["${digits}",5]}`), wanted)
+  }
+  const request = Type.Object({ id: Type.Union([Uint64(), Type.Null()]) })
+  t.strictSame(decode(request, '{"id":18446744073709551615}'), { id: 2n ** 64n - 1n })
+})
+
+t.test('an integer that a number cannot hold is 400 with the digits that were sent', async (t) => {
+  const request = Type.Object({ a: Type.Array(Type.Object({ id: Type.Integer() })) })
+  for (const digits of [
+    '9007199254740993',
+    '-9223372036854775807',
+    '123456789012345678901234567890',
+  ]) {
+    t.throws(() => decode(request, `{"a":[{"id":1},{"id":${digits}}]}`), {
+      code: 400,
+      message: `request.a[1].id must be an integer from -9007199254740991 to 9007199254740991, got ${digits}`,
+    })
+  }
+  const small = Type.Object({ id: Int64() })
+  t.throws(() => decode(small, '{"id":9223372036854775808}'), {
+    code: 400,
+    message: /got 9223372036854775808$/,
+  })
+})
+
+t.test('a number is a double, and what has no schema keeps its digits as text', async (t) => {
+  t.strictSame(decode(Type.Object({ x: Type.Number() }), '{"x":9007199254740993}'), {
+    x: Number('9007199254740993'),
+  })
+  t.strictSame(decode(undefined, '{"x":9007199254740993,"y":[1e400,1.5]}'), {
+    x: '9007199254740993',
+    y: [Number.POSITIVE_INFINITY, 1.5],
+  })
+})
+
+t.test('digits within text, and safe integers, stay as they are', async (t) => {
+  const body = { text: '12345678901234567890', n: 9007199254740991, f: 0.123_456_789_012_345_68 }
+  t.strictSame(decode(undefined, JSON.stringify(body)), body)
+})
