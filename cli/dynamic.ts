@@ -1,4 +1,5 @@
 import type { Endpoint, Service } from '../core/contracts/registry.ts'
+import { formatWritten, WrittenJson } from '../core/request/written-json.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { suggest } from '../core/suggest.ts'
 import { toTimeout } from './call.ts'
@@ -10,7 +11,7 @@ import { type GivenFlags, readFlags, splitWords } from './dynamic/read-flags.ts'
 import { toRequest } from './dynamic/to-request.ts'
 import { findEnvironment, listEnvironments } from './environments.ts'
 import { findService, listServices } from './find-services.ts'
-import { readJson, readJsonLines } from './input.ts'
+import { readJson, readJsonLines, toWritten } from './input.ts'
 import { CliError } from './output.ts'
 import { printReplies, printReply, toReplyFormat } from './replies.ts'
 import { openSession, type Session, type SessionCall } from './session.ts'
@@ -96,9 +97,12 @@ async function call(
   }
   const whole = json === undefined ? undefined : await readJson(json, '--json')
   const request = await toRequest(whole, given.fields, fields, command)
-  if (isStream)
-    return printReplies(format, session.stream(service, endpoint.name, request, options))
-  await printReply(format, await session.call(service, endpoint.name, request, options))
+  if (isStream) {
+    const requests = toWritten(request)
+    return printReplies(format, session.stream(service, endpoint.name, requests, options))
+  }
+  const body = new WrittenJson(formatWritten(request))
+  await printReply(format, await session.call(service, endpoint.name, body, options))
 }
 
 /** All versions. @throws {CliError} when nobody knows the service, with what may have been meant. */

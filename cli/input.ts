@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { parseExactJson as parseExact } from '../core/request/exact-json.ts'
+import { parseWrittenJson } from '../core/request/exact-json.ts'
+import { formatWritten, WrittenJson } from '../core/request/written-json.ts'
 import { CliError, EXIT } from './output.ts'
 
 const STANDARD_INPUT = '-'
@@ -40,25 +41,37 @@ export async function readText(argument: string, what: string): Promise<string> 
 }
 
 /**
- * JSON out of an argument, as {@link readBytes} has it. Integers beyond 2^53 are texts: as numbers they would be rounded.
+ * JSON out of an argument, as {@link readBytes} has it. Numbers that JavaScript would change are {@link WrittenJson}.
  *
  * @param what it is called in errors.
  * @throws {CliError} when it is not JSON, with the position of the first fault.
  */
 export async function readJson(argument: string, what: string): Promise<unknown> {
-  return parseExactJson(String(await readBytes(argument)), what)
+  return parseJson(String(await readBytes(argument)), what)
 }
 
 /** As {@link readJson}, from the text itself. */
-export function parseExactJson(text: string, what: string): unknown {
+export function parseJson(text: string, what: string): unknown {
   try {
-    return parseExact(text)
+    return parseWrittenJson(text)
   } catch (cause) {
     throw new CliError(`${what} must be JSON: ${(cause as Error).message}`, {
       status: EXIT.usage,
       cause,
     })
   }
+}
+
+/** JSON that is sent as it is written. @param what it is called in errors. @throws {CliError} */
+export function parseText(text: string, what: string): WrittenJson {
+  parseJson(text, what)
+  return new WrittenJson(text.trim())
+}
+
+/** What {@link parseJson} gave, as a request, or of a list as several, with its numbers as they were written. */
+export function toWritten(value: unknown): WrittenJson | readonly WrittenJson[] {
+  const write = (part: unknown): WrittenJson => new WrittenJson(formatWritten(part))
+  return Array.isArray(value) ? value.map(write) : write(value)
 }
 
 /** Whether it stands for itself. */
@@ -80,8 +93,8 @@ async function readStandardInput(): Promise<Buffer> {
  * @param what a line is called in errors.
  * @throws {CliError} for one that is not JSON.
  */
-export async function* readJsonLines(what: string): AsyncGenerator<unknown, void, undefined> {
+export async function* readJsonLines(what: string): AsyncGenerator<WrittenJson, void, undefined> {
   const { createInterface } = await import('node:readline')
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity }))
-    if (line.trim() !== '') yield parseExactJson(line, what)
+    if (line.trim() !== '') yield parseText(line, what)
 }

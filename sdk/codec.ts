@@ -1,5 +1,6 @@
 import { formatJson } from '../core/request/int64.ts'
 import { parseJson } from '../core/request/json.ts'
+import { WrittenJson } from '../core/request/written-json.ts'
 import { badRequest } from './errors.ts'
 import type { MessageCodec } from './schema.ts'
 
@@ -30,6 +31,7 @@ export const json: Codec = {
   decode: (body, id) => (body.length === 0 ? {} : parseJson(body, 'request body', id)),
   encode(value) {
     if (value === undefined) return EMPTY
+    if (value instanceof WrittenJson) return value.text
     try {
       const text = JSON.stringify(value)
       if (text === undefined || text === 'null' || text === EMPTY) refuseNothing(value)

@@ -15,7 +15,7 @@ export function mayHoldLongIntegers(body: string | Uint8Array): boolean {
   return LONG.test(
     typeof body === 'string'
       ? body
-      : Buffer.from(body.buffer, body.byteOffset, body.length).latin1Slice(),
+      : Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1'),
   )
 }
 

@@ -1,5 +1,6 @@
+import { WrittenJson } from '../../core/request/written-json.ts'
 import { type IntegerType, parseInteger, parseNumber } from '../../sdk/number-text.ts'
-import { parseExactJson, readBytes } from '../input.ts'
+import { parseJson, readBytes } from '../input.ts'
 import { CliError, EXIT } from '../output.ts'
 
 const BOOLEANS: Readonly<Record<string, boolean>> = {
@@ -18,7 +19,7 @@ type Parse = (text: string, flag: string) => unknown
  * |---|---|
  * | string | as it is |
  * | bool | `true`, `t`, `1` or nothing; `false`, `f`, `0` |
- * | int32, int64, uint32, uint64 | decimal, `0x`, `0o`, `0b`; beyond 2^53 sent as a string |
+ * | int32, int64, uint32, uint64 | decimal, `0x`, `0o`, `0b`; sent as a number, also beyond 2^53 |
  * | float, double | decimal, with an exponent or without |
  * | bytes | text; `@path`: a file; `-`: standard input |
  * | []T | several flags, or one with commas, or a JSON list |
@@ -51,7 +52,7 @@ async function parseList(
   if (texts.length > 1) return Promise.all(texts.map((text) => parseOne(type, text, flag)))
   if (first === '') return []
   if (first!.startsWith('[')) {
-    const list = parseExactJson(first!, flag)
+    const list = parseJson(first!, flag)
     if (Array.isArray(list)) return list
   }
   // What is in braces, or in a file, may have commas of its own.
@@ -65,7 +66,7 @@ async function parseMap(type: string, texts: readonly string[], flag: string): P
   for (const text of texts) {
     if (text === '') continue
     if (text.startsWith('{')) {
-      entries.push(...Object.entries(parseExactJson(text, flag) as object))
+      entries.push(...Object.entries(parseJson(text, flag) as object))
       continue
     }
     const at = text.indexOf('=')
@@ -104,7 +105,10 @@ function parseBoolean(text: string, flag: string): boolean {
 }
 
 function integer(type: IntegerType): Parse {
-  return (text, flag) => orRefuse(flag, () => parseInteger(text, type))
+  return (text, flag) => {
+    const value = orRefuse(flag, () => parseInteger(text, type))
+    return typeof value === 'string' ? new WrittenJson(value) : value
+  }
 }
 
 function number(text: string, flag: string): number {
@@ -120,14 +124,14 @@ function orRefuse<T>(flag: string, parse: () => T): T {
 }
 
 function parseObject(text: string, flag: string): unknown {
-  const value = parseExactJson(text, flag)
+  const value = parseJson(text, flag)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw usage(`${flag} must be a JSON object, got ${show(text)}`)
 }
 
 function parseAny(text: string): unknown {
   try {
-    return parseExactJson(text, '')
+    return parseJson(text, '')
   } catch {
     return text
   }

@@ -1,5 +1,28 @@
+import { randomUUID } from 'node:crypto'
 import { findJsonFault } from './json-fault.ts'
 import { skipString, skipValue } from './json-text.ts'
+import { WrittenJson } from './written-json.ts'
+
+/** Begins texts that stand for numbers, while they are parsed; nobody can know it. */
+const NUMBER_MARK = `number-${randomUUID()}:`
+
+/**
+ * JSON as people write it, whose numbers are written again as they were: those that JavaScript would change are {@link WrittenJson}.
+ *
+ * @throws {SyntaxError} with the place of the first fault.
+ */
+export function parseWrittenJson(text: string): unknown {
+  const value = parse(text)
+  const marked = replaceNumbers(text, (number) =>
+    JSON.stringify(Number(number)) === number ? number : `"${NUMBER_MARK}${number}"`,
+  )
+  if (marked === text) return value
+  return JSON.parse(marked, (_name, part) =>
+    typeof part === 'string' && part.startsWith(NUMBER_MARK)
+      ? new WrittenJson(part.slice(NUMBER_MARK.length))
+      : part,
+  )
+}
 
 /**
  * JSON as people write it. Integers beyond 2^53 are texts: as numbers they would be rounded.
@@ -7,18 +30,21 @@ import { skipString, skipValue } from './json-text.ts'
  * @throws {SyntaxError} with the place of the first fault.
  */
 export function parseExactJson(text: string): unknown {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    throw new SyntaxError(findJsonFault(text), { cause })
-  }
-  const exact = quoteUnsafe(text)
+  const value = parse(text)
+  const exact = replaceNumbers(text, (number) => (isSafe(number) ? number : `"${number}"`))
   return exact === text ? value : JSON.parse(exact)
 }
 
-/** The same JSON with quotes around integers beyond 2^53. Not by a pattern: one would need a stack as deep as the longest text. */
-function quoteUnsafe(text: string): string {
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new SyntaxError(findJsonFault(text), { cause })
+  }
+}
+
+/** The same JSON with others in place of some numbers. Not by a pattern: one would need a stack as deep as the longest text. */
+function replaceNumbers(text: string, replace: (number: string) => string): string {
   let exact = ''
   let copied = 0
   for (let at = 0; at < text.length; ) {
@@ -27,8 +53,9 @@ function quoteUnsafe(text: string): string {
     else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
       const end = skipValue(text, at)
       const number = text.slice(at, end)
-      if (!isSafe(number)) {
-        exact += `${text.slice(copied, at)}"${number}"`
+      const replaced = replace(number)
+      if (replaced !== number) {
+        exact += text.slice(copied, at) + replaced
         copied = end
       }
       at = end

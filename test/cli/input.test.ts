@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseExactJson, readBytes, readJson, readText } from '../../cli/input.ts'
+import { parseJson, parseText, readBytes, readJson, readText, toWritten } from '../../cli/input.ts'
+import type { WrittenJson } from '../../core/request/written-json.ts'
 
 const folder = t.testdir()
 const file = join(folder, 'bytes')
@@ -28,14 +29,18 @@ t.test('what is no JSON is refused with the place of the first fault', async (t)
   })
 })
 
-t.test('integers beyond 2^53 are not rounded', async (t) => {
+t.test('numbers are written again as they were', async (t) => {
   const text =
-    '{"id":9007199254740993,"n":[-9223372036854775808,1],"t":"9007199254740993 \\" 1","f":1e30,"d":-0.5}'
-  t.same(parseExactJson(text, 'x'), {
-    id: '9007199254740993',
-    n: ['-9223372036854775808', 1],
-    t: '9007199254740993 " 1',
-    f: 1e30,
-    d: -0.5,
-  })
+    '{"id":9007199254740993,"n":[-9223372036854775808,1.0,-0,1E400,1e30],"t":"9007199254740993 \\" 1","d":0.1000000000000000055}'
+  t.equal((toWritten(parseJson(text, 'x')) as WrittenJson).text, text)
+  t.equal(parseText(` ${text}\n`, 'x').text, text)
+  t.same(parseJson('{"a":[1,-0.5,"1.0"]}', 'x'), { a: [1, -0.5, '1.0'] }, 'others are numbers')
+})
+
+t.test('a list is several requests', async (t) => {
+  const written = toWritten(parseJson('[{"n":1.0},2]', 'x')) as readonly WrittenJson[]
+  t.same(
+    written.map(({ text }) => text),
+    ['{"n":1.0}', '2'],
+  )
 })
