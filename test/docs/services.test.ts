@@ -142,7 +142,7 @@ class Reader {
       const names = ['tsx', 'typescript', '@types/node']
       this.#t.equal(line, `npm install ${names.join(' ')} <path of your checkout of mx>`)
       const installed = names.map((name) => [name, join(ROOT, 'node_modules', name)] as const)
-      for (const [name, folder] of [['mx', mx] as const, ...installed]) {
+      for (const [name, folder] of [['mx-gateway', mx] as const, ...installed]) {
         const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
         this.#t.equal(manifest.name, name, `${folder} is what programs import as ${name}`)
       }

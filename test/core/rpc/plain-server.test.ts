@@ -266,7 +266,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const odd = toRequest('').replace('POST /', 'POST /%00')
     const { text } = await connect().send(odd).ended()
     t.match(text, /^HTTP\/1\.1 400 /)
-    t.match(text, '"Detail":"the path must not hold %00, %2F, %5C or a malformed escape"')
+    t.match(text, '"Detail":"the path must not hold %00, %5C or a malformed escape"')
     t.strictSame(calls, [])
   })
 
