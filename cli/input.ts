@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { parseWrittenJson } from '../core/request/exact-json.ts'
-import { formatWritten, WrittenJson } from '../core/request/written-json.ts'
+import { formatWritten, parseWrittenJson, WrittenJson } from '../core/request/written-json.ts'
 import { CliError, EXIT } from './output.ts'
 
 const STANDARD_INPUT = '-'

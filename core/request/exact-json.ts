@@ -1,28 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { findJsonFault } from './json-fault.ts'
 import { skipString, skipValue } from './json-text.ts'
-import { WrittenJson } from './written-json.ts'
-
-/** Begins texts that stand for numbers, while they are parsed; nobody can know it. */
-const NUMBER_MARK = `number-${randomUUID()}:`
-
-/**
- * JSON as people write it, whose numbers are written again as they were: those that JavaScript would change are {@link WrittenJson}.
- *
- * @throws {SyntaxError} with the place of the first fault.
- */
-export function parseWrittenJson(text: string): unknown {
-  const value = parse(text)
-  const marked = replaceNumbers(text, (number) =>
-    JSON.stringify(Number(number)) === number ? number : `"${NUMBER_MARK}${number}"`,
-  )
-  if (marked === text) return value
-  return JSON.parse(marked, (_name, part) =>
-    typeof part === 'string' && part.startsWith(NUMBER_MARK)
-      ? new WrittenJson(part.slice(NUMBER_MARK.length))
-      : part,
-  )
-}
 
 /**
  * JSON as people write it. Integers beyond 2^53 are texts: as numbers they would be rounded.
@@ -30,12 +7,13 @@ export function parseWrittenJson(text: string): unknown {
  * @throws {SyntaxError} with the place of the first fault.
  */
 export function parseExactJson(text: string): unknown {
-  const value = parse(text)
+  const value = parseLocated(text)
   const exact = replaceNumbers(text, (number) => (isSafe(number) ? number : `"${number}"`))
   return exact === text ? value : JSON.parse(exact)
 }
 
-function parse(text: string): unknown {
+/** @throws {SyntaxError} with the place of the first fault. */
+export function parseLocated(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -44,7 +22,7 @@ function parse(text: string): unknown {
 }
 
 /** The same JSON with others in place of some numbers. Not by a pattern: one would need a stack as deep as the longest text. */
-function replaceNumbers(text: string, replace: (number: string) => string): string {
+export function replaceNumbers(text: string, replace: (number: string) => string): string {
   let exact = ''
   let copied = 0
   for (let at = 0; at < text.length; ) {
