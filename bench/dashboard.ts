@@ -79,9 +79,9 @@ function toRow(what: string, loads: readonly Load[]) {
 
 const executablePath = (process.env['PATH'] ?? '')
   .split(delimiter)
-  .map((folder) => join(folder, 'chromium'))
+  .map((folder) => join(folder, 'chromium-headless-shell'))
   .find((file) => existsSync(file))
-if (executablePath === undefined) throw new Error('chromium is not installed')
+if (executablePath === undefined) throw new Error('chromium-headless-shell is not installed')
 const home = mkdtempSync(join(tmpdir(), 'mx-bench-dashboard-'))
 const [gateway, proxy, web] = [await findPort(), await findPort(), await findPort()]
 const server = startProgram(

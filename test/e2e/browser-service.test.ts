@@ -120,7 +120,7 @@ class SocketClient {
 }
 
 t.test('a service in a page that speaks the fast form by docs/protocol.md', async (t) => {
-  const program = skipUnless(t, 'chromium')
+  const program = skipUnless(t, 'chromium-headless-shell')
   if (program === undefined) return
   browser = await chromium.launch({ executablePath: program, args: [...CHROMIUM_FLAGS] })
   t.teardown(() => browser!.close())

@@ -215,7 +215,7 @@ t.test('any lets in all', async (t) => {
 })
 
 t.test('a browser calls nothing for a page of another host', async (t) => {
-  const program = skipUnless(t, 'chromium')
+  const program = skipUnless(t, 'chromium-headless-shell')
   if (program === undefined) return
   const { isSet, server, token } = await open(t)
   const { port } = server.address
