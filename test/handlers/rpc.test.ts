@@ -214,13 +214,16 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await announced.until(({ text }) => text.includes('"Status":"Payload Too Large"'))
       t.match(statusCodes(announced.text), [413])
       announced.destroy()
-      const chunked = new RawClient(port)
-      chunked.send(`${line}transfer-encoding: chunked\r\n\r\n`)
-      const chunk = `100000\r\n${'x'.repeat(1024 * 1024)}\r\n`
-      for (let i = 0; i < 17; i++) chunked.send(chunk)
-      await chunked.until(({ text }) => text.includes('"Status":"Payload Too Large"'))
-      t.match(statusCodes(chunked.text), [413])
-      chunked.destroy()
+      // Where bytes are unread when it closes the connection, `uws` resets it, and the response may be lost (docs/listeners.md).
+      let text = ''
+      for (let tries = 0; text === '' && tries < 10; tries++) {
+        const chunked = new RawClient(port)
+        chunked.send(`${line}transfer-encoding: chunked\r\n\r\n`)
+        for (let i = 0; i < 16; i++) chunked.send(`100000\r\n${'x'.repeat(1024 * 1024)}\r\n`)
+        await chunked.send('1\r\nx\r\n').ended()
+        ;({ text } = chunked)
+      }
+      t.match(statusCodes(text), [413])
       await gateway.idle()
     },
   )

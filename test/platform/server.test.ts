@@ -254,7 +254,7 @@ t.test('servers that are linked call services that only one of them has', async 
   const stranger = await openServer(t, [`--network_nodes=${one.proxy}`])
   t.equal((await stranger.get('/greeter/hello')).status, 404)
   await one.server.drain()
-  await until(async () => (await two.get('/greeter/hello')).status === 404)
+  await until(async () => (await two.get('/greeter/hello')).status === 503)
 })
 
 t.test('without a network token no server links, wherever the RPC proxy listens', async (t) => {
