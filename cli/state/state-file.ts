@@ -18,7 +18,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Maybe } from '../../core/chain.ts'
 
 const RETRY_MS = 20
-/** Nobody holds a lock for that long: its holder was killed or stopped. */
+/** Age at which a lock is stale: its holder was killed or stopped. */
 const STALE_MS = 5000
 /** Codes of folders that somebody else may write, or nobody. */
 const NOT_OURS = ['EACCES', 'EPERM', 'EROFS']
@@ -54,20 +54,20 @@ export async function changeStateFile(
   const lock = `${path}.lock`
   try {
     makeFolder(dirname(path))
-    let held = take(lock)
-    while (held === undefined) {
+    let lockId = take(lock)
+    while (lockId === undefined) {
       await wait(RETRY_MS)
-      held = take(lock)
+      lockId = take(lock)
     }
     try {
       const text = await edit(readStateFile(path))
-      if (readStateFile(lock) !== held)
+      if (readStateFile(lock) !== lockId)
         throw new Error(
           `${path} was changed by another program, because this one was stopped for longer than ${STALE_MS / 1000} s: run the command again`,
         )
       replace(path, text)
     } finally {
-      if (readStateFile(lock) === held) rmSync(lock, { force: true })
+      if (readStateFile(lock) === lockId) rmSync(lock, { force: true })
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
@@ -105,7 +105,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** What was written into the lock, which is ours now; undefined: another program has it. */
+/** Creates the lock. Returns the id written into it; undefined if another program has the lock. */
 function take(lock: string): string | undefined {
   const id = randomUUID()
   try {
