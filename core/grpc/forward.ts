@@ -1,6 +1,7 @@
 // One file, though long: one call, from its first byte to its trailers.
 
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
+import { bodyMemory } from '../body-memory.ts'
 import { describeConnectFault } from '../connect-fault.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
@@ -9,10 +10,15 @@ import { deadlines, type Timed } from '../rpc/deadlines.ts'
 import { formatGrpcTimeout, readWireTimeout } from '../rpc/timeout.ts'
 import { turnMs } from '../turn-clock.ts'
 import type { FailureKind, UpstreamFailure } from '../upstream/call.ts'
-import type { Http2Call, Http2Connection } from '../upstream/http2-connection.ts'
+import {
+  type Http2Call,
+  type Http2Connection,
+  STREAM_WINDOW_BYTES,
+} from '../upstream/http2-connection.ts'
 import { toNoNode } from '../upstream/no-node.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
 import { mayTryAnother } from '../upstream/tried-nodes.ts'
+import { beginWait, endWait, type WaitingReply } from '../waiting-replies.ts'
 import { Base64Reader } from './base64-reader.ts'
 import { type Block, refuseHead, takeTrailers, toFields, toReplyHead } from './reply.ts'
 import { toGrpcFields } from './request.ts'
@@ -25,6 +31,8 @@ const ASKED_MAX_MS = 2 ** 31 - 1
 const KEPT_MAX_BYTES = 64 * 1024
 /** What a piece of it takes besides: a request may come byte by byte. */
 const PIECE_COST_BYTES = 128
+/** Share of `bodyMemory` beyond which no more copies of requests are made: the rest is for requests on their way. */
+const KEPT_SHARE = 1 / 2
 const END_STREAM = 1
 const CANCEL = 8
 /** HTTP statuses for the reasons a backend resets a stream (RFC 9113 §7), as gRPC reads them (HTTP/2 Transport Mapping); others are 500. */
@@ -56,7 +64,7 @@ function refuseForm({ route, httpVersion }: Exchange): GatewayError {
 }
 
 /** One call on its way to a backend and back: the peer of the exchange, and the call on the connection. */
-class GrpcForwarding implements Peer, Http2Call, Timed {
+class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   readonly bodyless: boolean
   resent = false
   deadlineMs = 0
@@ -155,6 +163,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
   }
 
   onDrain(): void {
+    endWait(this)
     if (!this.#over) this.#stream?.resume()
   }
 
@@ -166,6 +175,12 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     if (this.#over) return
     this.#cancel()
     this.#refuse(error)
+  }
+
+  cutWaiting(): void {
+    this.#cancel()
+    const detail = 'the client did not read the response, and too many wait to be read (max_unread)'
+    this.#refuse(new GatewayError(this.#x.route!.service, 503, detail), true)
   }
 
   // From the clock
@@ -201,7 +216,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     })
     stream.on('drain', () => {
       if (!this.#isOf(stream)) return
-      this.#x.countSending(0)
+      this.#count()
       this.#x.resumeBody()
     })
     // Followed by `close`, which is what counts.
@@ -245,7 +260,8 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
   #keep(bytes: Uint8Array): void {
     if (this.#kept === undefined) return
     this.#keptBytes += bytes.length + PIECE_COST_BYTES
-    if (this.#keptBytes > KEPT_MAX_BYTES) this.#kept = undefined
+    const isScarce = bodyMemory.usedBytes > bodyMemory.maxBytes * KEPT_SHARE
+    if (this.#keptBytes > KEPT_MAX_BYTES || isScarce) this.#kept = undefined
     else this.#kept.push(bytes)
   }
 
@@ -256,7 +272,13 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
       this.#sent = true
       this.#awaitHead()
     } else if (bytes.length > 0 && !stream.write(bytes)) this.#x.pauseBody()
-    this.#x.countSending(stream.writableLength)
+    this.#count()
+  }
+
+  /** Counts what the request takes in memory: bytes that wait for the backend, and those kept to send them again. */
+  #count(): void {
+    const keptBytes = this.#kept === undefined ? 0 : this.#keptBytes
+    this.#x.countSending((this.#stream?.writableLength ?? 0) + keptBytes)
   }
 
   /** The backend's turn: it answers in time, unless the client has set one of its own. */
@@ -272,6 +294,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     x.upstreamReplyMs = turnMs()
     x.trace?.answered(Number(headers[':status']))
     this.#kept = undefined
+    this.#count()
     if (this.#timeoutMs === 0) deadlines.remove(this)
     const error = refuseHead(headers, service)
     if (error !== undefined) {
@@ -288,7 +311,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     const stream = this.#stream!
     x.start(200, head, -1)
     stream.on('data', (chunk: Buffer) => {
-      if (this.#isOf(stream) && !x.write(toWireBytes(this.#wire, chunk))) stream.pause()
+      if (!this.#isOf(stream) || x.write(toWireBytes(this.#wire, chunk))) return
+      stream.pause()
+      beginWait(this, STREAM_WINDOW_BYTES)
     })
   }
 
@@ -370,12 +395,16 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     return true
   }
 
-  /** Ends the reply with an error, as far as it has come. */
-  #refuse(error: GatewayError): void {
+  /**
+   * Ends the reply with an error, as far as it has come.
+   *
+   * @param isUnread the client would not read trailers either.
+   */
+  #refuse(error: GatewayError, isUnread = false): void {
     this.#over = true
     deadlines.remove(this)
     const x = this.#x
-    if (x.answered && x.streaming) endReply(x, this.#wire, toErrorTrailers(error))
+    if (x.answered && x.streaming && !isUnread) endReply(x, this.#wire, toErrorTrailers(error))
     else x.giveUp(error)
   }
 
@@ -406,6 +435,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
   #leave(): UpstreamNode {
     const node = this.#node!
     this.#over = true
+    endWait(this)
     if (this.#timeoutMs === 0) deadlines.remove(this)
     this.#stream = undefined
     this.#x.trace?.leave()

@@ -37,8 +37,9 @@ export interface Http2Owner {
 
 /** Calls at a time where the backend names no number (RFC 9113 §6.5.2 recommends no fewer). */
 const STREAMS_MAX = 100
-/** What a stream, and all streams of a connection, may send before they are read. */
-const STREAM_WINDOW_BYTES = 256 * 1024
+/** What a stream may send before it is read: this process buffers as much for each client that reads slowly. */
+export const STREAM_WINDOW_BYTES: number = 64 * 1024
+/** What all streams of a connection may send before the library has taken it, read or not. */
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024
 /** What the library keeps for a connection, in the megabytes it counts in: windows of many calls fit in. */
 const SESSION_MEMORY_MB = 64

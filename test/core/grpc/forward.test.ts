@@ -3,12 +3,14 @@ import { constants, createSecureServer, createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
+import { bodyMemory, replyMemory } from '../../../core/body-memory.ts'
 import type { Plugin } from '../../../core/chain.ts'
 import type { Tracer } from '../../../core/contracts/tracer.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
 import { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
 import { ExchangeTrace } from '../../../core/tracing/exchange-trace.ts'
+import { STREAM_WINDOW_BYTES } from '../../../core/upstream/http2-connection.ts'
 import { Http2Pool } from '../../../core/upstream/http2-pool.ts'
 import type { PoolAddress } from '../../../core/upstream/upstream.ts'
 import { createCertificate } from '../../fixtures/certificates.ts'
@@ -178,6 +180,59 @@ t.test('a slow reader stops the backend, and memory stays bounded', async (t) =>
   call.cancel()
   await until(() => gateway.gateway.inFlight === 0)
 })
+
+t.test('of too many responses that clients do not read some are ended', async (t) => {
+  const { maxBytes } = replyMemory
+  t.teardown(() => {
+    replyMemory.maxBytes = maxBytes
+  })
+  // Room for two of them.
+  replyMemory.maxBytes = 4 * STREAM_WINDOW_BYTES
+  const backend = await openGrpcBackend(t)
+  const gateway = await open(t, [backend.port])
+  for (const count of [1, 2, 3]) {
+    const call = new GrpcClient(t, gateway.port).stream('Flood', '100000')
+    call.on('error', () => {})
+    await once(call, 'data')
+    call.pause()
+    await until(() => replyMemory.usedBytes === Math.min(count, 2) * STREAM_WINDOW_BYTES)
+  }
+  await until(() => gateway.gateway.inFlight === 2)
+  const { status } = await new GrpcClient(t, gateway.port).call('SayHello', 'Ann')
+  t.equal(status.code, STATUS.OK, 'an honest call beside them')
+  for (const x of gateway.seen) x.giveUp(new GatewayError('', 503, 'end'))
+  await until(() => gateway.gateway.inFlight === 0)
+  t.equal(replyMemory.usedBytes, 0, 'nothing stays reserved')
+})
+
+t.test(
+  'copies of a request for another attempt count as buffered, and end at half of max_buffered',
+  async (t) => {
+    const { maxBytes } = bodyMemory
+    t.teardown(() => {
+      bodyMemory.maxBytes = maxBytes
+    })
+    bodyMemory.maxBytes = 400_000
+    const backend = await openGrpcBackend(t)
+    const gateway = await open(t, [backend.port])
+    const client = new GrpcClient(t, gateway.port)
+    await client.call('SayHello', 'Ann')
+    const calls = []
+    for (let count = 1; count <= 8; count++) {
+      const call = client.upload('Join', () => {})
+      call.on('error', () => {})
+      call.write({ name: 'x'.repeat(40_000) })
+      calls.push(call)
+      await until(() => (gateway.seen[count]?.bytesIn ?? 0) > 40_000)
+    }
+    await until(() => bodyMemory.usedBytes <= 260_000)
+    t.ok(bodyMemory.usedBytes > 160_000, `copies are counted: ${bodyMemory.usedBytes} bytes`)
+    t.equal(gateway.gateway.inFlight, 8, 'no call is ended for them')
+    for (const call of calls) call.cancel()
+    await until(() => gateway.gateway.inFlight === 0)
+    t.equal(bodyMemory.usedBytes, 0)
+  },
+)
 
 t.test('calls are spread over the nodes, and go past one that is away', async (t) => {
   const backends = [await openGrpcBackend(t), await openGrpcBackend(t)]
