@@ -6,8 +6,9 @@ import { deploy } from './runtime/deploy.ts'
 import { findObject, parseObject, type RuntimeObject } from './runtime/objects.ts'
 import { RUN_FLAGS } from './runtime/run-flags.ts'
 import { findLocal, LATEST, parseSource, splitReference } from './runtime/source.ts'
-import { openSession } from './session.ts'
+import { openSession, type Session } from './session.ts'
 import { readBaseUrl } from './state/base-url.ts'
+import { findUpload } from './state/uploads.ts'
 
 const FLAGS = { ...RUN_FLAGS, rollback: 'boolean' } as const
 /** What may be the name of an object; the rest are paths and addresses. */
@@ -34,7 +35,7 @@ export async function runUpdate(cli: CAC): Promise<void> {
       ? parseObject(typed)
       : { name: parseSource(typed, baseUrl).name, version: splitReference(typed).ref ?? '' }
     const object = await findObject(session, flags.name ?? name, version)
-    const from = rollback ? '' : (flags.source ?? (isName ? findFolder(object) : typed))
+    const from = rollback ? '' : (flags.source ?? (isName ? findFolder(session, object) : typed))
     await deploy(session, {
       ...{ endpoint: 'Runtime.Update', name: object.name, version: object.version },
       source: from === '' ? undefined : parseSource(from, baseUrl),
@@ -46,22 +47,35 @@ export async function runUpdate(cli: CAC): Promise<void> {
 }
 
 /**
- * The folder an object was uploaded from, as `mx run` stored it; empty for a repository or an image.
+ * The folder an object was uploaded from, as `mx run` stored it; empty for a repository or an image. It is one that this user uploaded:
+ * others could name a folder with secrets.
  *
  * @throws {CliError} if this machine does not have it: the code the platform has is not the newest.
  */
-function findFolder({ name, version, source, metadata }: RuntimeObject): string {
+function findFolder(session: Session, object: RuntimeObject): string {
+  const { name, version, source, metadata } = object
   if (!source.startsWith('source://')) return ''
   const folder = metadata['source'] ?? ''
-  const object = version === LATEST ? name : `${name}@${version}`
-  if (isAbsolute(folder) && findLocal(splitReference(folder).stem, LATEST) !== undefined)
-    return folder
-  const reason = isAbsolute(folder)
-    ? `its source folder ${folder} does not exist on this machine`
-    : 'the platform does not know the folder it was uploaded from'
+  const reason = findDoubt(folder, findUpload({ ...session, name, version }))
+  if (reason === undefined) return folder
+  const typed = version === LATEST ? name : `${name}@${version}`
   throw new CliError(
-    `Cannot update ${object}: ${reason}. Pass the folder: 'mx update ${object} --source=<folder>'`,
+    `Cannot update ${typed}: ${reason}. Pass the folder: 'mx update ${typed} --source=<folder>'`,
   )
+}
+
+/**
+ * Why the folder that the platform names is not uploaded; undefined: it is.
+ *
+ * @param uploaded the folder that this user uploaded.
+ */
+function findDoubt(folder: string, uploaded: string | undefined): string | undefined {
+  if (!isAbsolute(folder)) return 'the platform does not know the folder it was uploaded from'
+  if (findLocal(splitReference(folder).stem, LATEST) === undefined)
+    return `its source folder ${folder} does not exist on this machine`
+  if (folder !== uploaded)
+    return `the platform names the source folder ${folder}, which you did not upload from this machine`
+  return undefined
 }
 
 function usage(what: string): CliError {

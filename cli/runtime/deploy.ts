@@ -3,6 +3,7 @@ import { onInterrupt } from '../interrupt.ts'
 import type { Session } from '../session.ts'
 import { readBaseUrl } from '../state/base-url.ts'
 import { readConfig } from '../state/config.ts'
+import { recordUpload } from '../state/uploads.ts'
 import { type Hint, untilRunning } from './follow.ts'
 import { type RunFlags, toOptions, toPairs } from './run-flags.ts'
 import { formatFolder, type Source } from './source.ts'
@@ -86,6 +87,8 @@ async function place(
   if (source === undefined) return { source: '' }
   if (source.kind === 'folder') {
     const { id, entrypoint } = await upload(session, source.path, { name, version }, steps)
+    // Where nothing can be stored, `mx update` asks for the folder.
+    await recordUpload({ ...session, name, version }, formatFolder(source)).catch(() => {})
     return { source: id, entrypoint }
   }
   const { address } = source

@@ -64,6 +64,8 @@ t.test('a name is what runs under it: it is fetched again from where it came', a
 
 t.test('a name deploys the folder it was uploaded from, wherever the command runs', async (t) => {
   const folder = join(home, 'uploaded')
+  await update('./uploaded')
+  runtime.calls.length = 0
   setSource('uploaded', folder)
   process.chdir(t.testdir())
   t.teardown(() => process.chdir(home))
@@ -76,6 +78,7 @@ t.test('a name deploys the folder it was uploaded from, wherever the command run
     source: 'source://uploaded:latest',
     metadata: { source: folder },
   })
+  await update('uploaded', `--source=${folder}@v2`)
   setSource('uploaded', `${folder}@v2`)
   await update('uploaded')
   t.match(last().request.resource.service, { metadata: { source: `${folder}@v2` } })
@@ -102,6 +105,23 @@ t.test('a name whose folder this machine does not have fails, and nothing change
   await update('uploaded', '--rollback')
   await update('uploaded', '--source=./uploaded')
   t.equal(runtime.calls.length, 3)
+})
+
+t.test('a name never deploys a folder that this user did not upload for it', async (t) => {
+  await update('./uploaded')
+  runtime.calls.length = 0
+  for (const folder of [home, join(home, '.mx'), join(home, 'fetched')]) {
+    setSource('uploaded', folder)
+    await t.rejects(update('uploaded'), {
+      message: `Cannot update uploaded: the platform names the source folder ${folder}, which you did not upload from this machine. Pass the folder: 'mx update uploaded --source=<folder>'`,
+      status: 1,
+    })
+  }
+  t.same(runtime.calls, [])
+  add('other', 'latest', 'source://other:latest')
+  setSource('other', join(home, 'uploaded'))
+  await t.rejects(update('other'), /you did not upload/, 'another object')
+  t.same(runtime.calls, [])
 })
 
 t.test('another address is a new source', async (t) => {
