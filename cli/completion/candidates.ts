@@ -16,6 +16,8 @@ const OF_OBJECTS: ReadonlySet<string> = new Set(['kill', 'logs', 'status', 'upda
 /** Those about services that are registered. */
 const OF_SERVICES: ReadonlySet<string> = new Set(['gen', 'registry', 'stats', 'call', 'stream'])
 const FORMATS = ['text', 'json', 'yaml']
+/** Words that mean themselves in every shell: bash puts them on the line unquoted, and services choose names of fields. */
+const PLAIN = /^[\w@%+=:,./-]+$/
 /** What every call of a service takes besides its fields. */
 const CALL_FLAGS = ['--env=', '--namespace=', '--output=', '--json=', '--help']
 
@@ -33,7 +35,7 @@ export async function printCandidates(words: readonly string[]): Promise<void> {
 async function listCandidates(words: readonly string[]): Promise<readonly string[]> {
   const last = words.at(-1) ?? ''
   const all = await list(words.slice(0, -1), last)
-  return [...new Set(all)].filter((word) => word.startsWith(last)).sort()
+  return [...new Set(all)].filter((word) => word.startsWith(last) && PLAIN.test(word)).sort()
 }
 
 async function list(before: readonly string[], last: string): Promise<readonly string[]> {

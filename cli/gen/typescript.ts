@@ -11,7 +11,7 @@ export function toTypeScript({ services, schemas }: Interfaces): string {
   const hasStream = services.some(({ endpoints }) => endpoints.some(({ isStream }) => isStream))
   const names = services.map(({ name, version }) => `${name} (${version})`).join(', ')
   return [
-    `// Made of ${names} by mx gen client; not to be edited.`,
+    `// Made of ${toCommentText(names)} by mx gen client; not to be edited.`,
     hasStream ? STREAMS : CALLS,
     ...Object.entries(schemas).map(([name, schema]) => formatMessage(name, schema)),
     ...services.map(formatService),
@@ -35,7 +35,7 @@ function formatService({ name, endpoints }: ServiceInterface): string {
       .map((endpoint) => formatMethod(endpoint))
     return `  readonly ${handler}: {\n${methods.join('')}  }\n`
   })
-  return `/** The service \`${name}\`. */
+  return `/** The service \`${toCommentText(name)}\`. */
 export interface ${type} {
 ${handlers.join('')}}
 
@@ -133,8 +133,11 @@ function wrap(type: string): string {
   return /[|&]|^readonly /.test(type) && !type.startsWith('{') ? `(${type})` : type
 }
 
-/** What a service says of itself ends no comment. */
 function formatComment(text: string | undefined, indent: string): string {
-  if (text === undefined || text === '') return ''
-  return `${indent}/** ${text.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ')} */\n`
+  return text === undefined || text === '' ? '' : `${indent}/** ${toCommentText(text)} */\n`
+}
+
+/** One line that ends no comment, whatever a service or a server says of itself. */
+function toCommentText(text: string): string {
+  return text.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ')
 }

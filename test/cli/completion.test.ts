@@ -27,6 +27,9 @@ const helloworld = new Service({
     request: Type.Object({
       name: Type.String(),
       isLoud: Type.Optional(Type.Boolean()),
+      'x;touch pwned': Type.Optional(Type.String()),
+      '$(touch pwned)': Type.Optional(Type.String()),
+      'x\u001b[2J': Type.Optional(Type.String()),
       options: Type.Optional(Type.Object({ domain: Type.Optional(Type.String()) })),
     }),
     handle: () => ({}),
@@ -74,6 +77,8 @@ t.test('services, endpoints and fields are those of the server', async (t) => {
   t.same(await complete('helloworld', ''), ['call'])
   t.same(await complete('helloworld', 'call', '--n'), ['--name=', '--namespace='])
   t.same(await complete('helloworld', 'call', '--is'), ['--isLoud'])
+  t.same(await complete('helloworld', 'call', '--x'), [], 'none that a shell would run')
+  t.notMatch((await complete('helloworld', 'call', '--')).join(''), /[$;()\x1b]/)
   t.same(await complete('helloworld', 'call', '--options'), ['--options_domain='])
   t.same(await complete('registry', 'getS'), ['getService'])
   t.same(await complete('registry', 'g'), ['get', 'getService'])

@@ -57,6 +57,17 @@ t.test('of a request what has a default may be left out, of a response it is the
   t.end()
 })
 
+t.test('names and versions of a server end no comment', (t) => {
+  const name = 'a */ evil() /*'
+  for (const newline of ['\n', '\r', '\u2028']) {
+    const services = [{ name, version: `1${newline}evil()`, endpoints: [CALL] }]
+    const text = toTypeScript({ services, schemas: {} })
+    t.match(text, '(1 evil()) by mx gen client')
+    t.match(text, '/** The service `a *\\/ evil() /*`. */')
+  }
+  t.end()
+})
+
 t.test('what a service says of itself ends no comment', (t) => {
   const text = write({}, { ...CALL, description: 'Evil */ alert(1) /*\nand more' })
   t.match(text, '    /** Evil *\\/ alert(1) /* and more */\n')
