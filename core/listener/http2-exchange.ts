@@ -4,12 +4,14 @@ import { clock } from '../clock.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type Peer } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
+import { countBuffered } from '../request-buffers.ts'
 import type { ServerSocket } from '../server-socket.ts'
 import type { Guard } from './guard.ts'
 import { expectHandshake } from './handshake.ts'
 import { STALL_TIMEOUT_MS, STREAMS_MAX } from './http-limits.ts'
 import type { Http2Connection } from './http2-connection.ts'
 import type { Http2Request } from './http2-request.ts'
+import { type UnreadBody, unwatchUnread, watchUnread } from './unread-bodies.ts'
 import { type Upload, uploads } from './uploads.ts'
 
 /** What of a long reply is handed over at a time: whoever takes that much is not stalled. */
@@ -21,7 +23,7 @@ const LONG_BYTES = LONG_REPLY_BYTES / STREAMS_MAX
 const EMPTY = new Uint8Array(0)
 
 /** One request on node:http2, which is one stream of its connection (RFC 9113 §8.1). */
-export class Http2Exchange extends Exchange implements Upload {
+export class Http2Exchange extends Exchange implements Upload, UnreadBody {
   readonly #connection: Http2Connection
   readonly #stream: ServerHttp2Stream
   readonly #takesTrailers: boolean
@@ -36,6 +38,8 @@ export class Http2Exchange extends Exchange implements Upload {
   #rest: Uint8Array | undefined = undefined
   /** The request body is read, not held back by its consumer. */
   #reading = false
+  /** Bytes of the request body that the library buffers, as counted. */
+  #unreadBytes = 0
   /** The client takes no more of the reply at the moment. */
   #blocked = false
   /** `clock.nowMs` by when the client must have taken some of the reply; 0: it is not its turn. */
@@ -136,6 +140,7 @@ export class Http2Exchange extends Exchange implements Upload {
   protected override finish(): void {
     if (this.finished) return
     super.finish()
+    unwatchUnread(this)
     this.#deadlineMs = 0
     const stream = this.#stream
     // The reply is complete without the rest of the body (RFC 9113 §8.1).
@@ -225,11 +230,30 @@ export class Http2Exchange extends Exchange implements Upload {
   protected pauseRead(): void {
     this.#reading = false
     this.#stream.pause()
+    watchUnread(this)
   }
 
   protected resumeRead(): void {
     this.#reading = true
+    unwatchUnread(this)
+    this.#setUnread(0)
     this.#stream.resume()
+  }
+
+  countUnread(): void {
+    this.#setUnread(this.#stream.readableLength)
+  }
+
+  override cutBuffered(isLarge: boolean): void {
+    this.#unreadBytes = 0
+    unwatchUnread(this)
+    super.cutBuffered(isLarge)
+  }
+
+  #setUnread(bytes: number): void {
+    const more = bytes - this.#unreadBytes
+    this.#unreadBytes = bytes
+    countBuffered(this, this.bufferedBytes + more)
   }
 
   #sendRest(): void {

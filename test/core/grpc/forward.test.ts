@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { constants, createSecureServer, createServer } from 'node:http2'
+import { connect, constants, createSecureServer, createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
@@ -233,6 +233,29 @@ t.test(
     t.equal(bodyMemory.usedBytes, 0)
   },
 )
+
+t.test('bytes of a paused body that the listener buffers count as buffered', async (t) => {
+  const backend = createServer()
+  backend.on('stream', (stream) => stream.pause().on('error', () => {}))
+  backend.listen(0, '127.0.0.1')
+  await once(backend, 'listening')
+  t.teardown(() => backend.close())
+  const gateway = await open(t, [(backend.address() as AddressInfo).port])
+  const client = connect(`http://127.0.0.1:${gateway.port}`)
+  client.on('error', () => {})
+  const upload = client.request({
+    ...{ ':method': 'POST', ':path': '/helloworld.Greeter/Join', te: 'trailers' },
+    'content-type': 'application/grpc',
+  })
+  upload.on('error', () => {})
+  upload.write(Buffer.alloc(1_000_000))
+  // The window of the stream, besides what waits in the connection to the backend.
+  await until(() => bodyMemory.usedBytes > 200_000)
+  t.ok(bodyMemory.usedBytes < 400_000, `${bodyMemory.usedBytes} bytes`)
+  client.destroy()
+  await until(() => gateway.gateway.inFlight === 0)
+  t.equal(bodyMemory.usedBytes, 0)
+})
 
 t.test('calls are spread over the nodes, and go past one that is away', async (t) => {
   const backends = [await openGrpcBackend(t), await openGrpcBackend(t)]

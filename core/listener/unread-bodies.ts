@@ -1,0 +1,27 @@
+/** A request body whose reader has paused it. The library buffers what arrives meanwhile, up to the window of the stream. */
+export interface UnreadBody {
+  countUnread(): void
+}
+
+/** A client may send as much as the network carries in this time before it is counted. */
+const COUNT_MS = 100
+
+const paused = new Set<UnreadBody>()
+let timer: NodeJS.Timeout | undefined
+
+/** Counts what a paused body buffers, again and again until {@link unwatchUnread}. */
+export function watchUnread(body: UnreadBody): void {
+  paused.add(body)
+  timer ??= setInterval(countAll, COUNT_MS).unref()
+}
+
+export function unwatchUnread(body: UnreadBody): void {
+  paused.delete(body)
+}
+
+function countAll(): void {
+  for (const body of paused) body.countUnread()
+  if (paused.size > 0) return
+  clearInterval(timer)
+  timer = undefined
+}
