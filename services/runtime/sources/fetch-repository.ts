@@ -5,6 +5,7 @@ import { notFound, ServiceError } from '../../../sdk/errors.ts'
 import { withDeadline } from '../deadline.ts'
 import type { Work } from '../run-command.ts'
 import { withWorkHome } from '../work-home.ts'
+import { checkTree } from './check-tree.ts'
 import { createGit, type Git } from './git.ts'
 import { pinHost, type RepositoryPolicy } from './pin-host.ts'
 import {
@@ -49,7 +50,8 @@ const NAMED_AT_MOST = 10
  * repository is run. A folder that could not be fetched whole is gone again.
  *
  * @throws {ServiceError} 400 for a malformed address or reference, 404 for a repository, branch or commit that is not there,
- *   502 when the repository cannot be reached, 408 when it takes too long; or the reason of the signal.
+ *   413 when it holds too many files or bytes, 502 when the repository cannot be reached, 408 when it takes too long; or the reason of
+ *   the signal.
  */
 export function fetchRepository(
   source: RepositorySource,
@@ -111,6 +113,9 @@ async function checkOut(git: Git, url: string, ref: string, refs: RemoteRefs): P
   if (isFetched === false) throw toUnknown(url, ref, refs)
   // Of a commit all branches were fetched when the repository gives none by its hash.
   const wanted = name === undefined ? ref : 'FETCH_HEAD'
+  if (!(await git.try('rev-parse', '--verify', '--quiet', `${wanted}^{commit}`)))
+    throw toUnknown(url, ref, refs)
+  await checkTree(git, wanted)
   if (!(await git.try('checkout', '--quiet', '--detach', wanted))) throw toUnknown(url, ref, refs)
   return (await git.read('rev-parse', 'HEAD')).trim()
 }

@@ -1,5 +1,6 @@
 import type { ServiceError } from '../../../sdk/errors.ts'
 import { badGateway, notFound } from '../../../sdk/errors.ts'
+import { BOUNDS } from '../builds/builder.ts'
 import { type CommandEnd, runCommand } from '../run-command.ts'
 import { toWorkEnvironment } from '../work-environment.ts'
 
@@ -9,6 +10,8 @@ export interface Git {
   readonly run: (...words: string[]) => Promise<void>
   /** What it wrote to standard output. */
   readonly read: (...words: string[]) => Promise<string>
+  /** Hands on what it writes to standard output. An error of `onText` ends it, and is thrown. */
+  readonly scan: (onText: (text: string) => void, ...words: string[]) => Promise<void>
   /** Whether it did what it was told; what it says is not shown. */
   readonly try: (...words: string[]) => Promise<boolean>
 }
@@ -52,11 +55,17 @@ export function createGit(options: GitOptions): Git {
   const { folder, url, onOutput, signal } = options
   const env = toEnvironment(options)
 
-  const start = (words: readonly string[], onStdout?: (text: string) => void, isQuiet = false) =>
+  const start = (
+    words: readonly string[],
+    onStdout?: (text: string) => void,
+    isQuiet = false,
+    stop?: AbortSignal,
+  ) =>
     runCommand(['git', ...HARDENED, ...words], {
       cwd: folder,
       env,
-      signal,
+      signal: stop === undefined ? signal : AbortSignal.any([signal, stop]),
+      bounds: BOUNDS,
       onOutput: isQuiet ? () => {} : onOutput,
       ...(onStdout !== undefined && { onStdout }),
     })
@@ -77,6 +86,18 @@ export function createGit(options: GitOptions): Git {
       )
       if (!end.isDone) throw toFailure(url, end)
       return text
+    },
+    async scan(onText, ...words) {
+      const stop = new AbortController()
+      const read = (text: string): void => {
+        try {
+          if (!stop.signal.aborted) onText(text)
+        } catch (error) {
+          stop.abort(error)
+        }
+      }
+      const end = await start(words, read, true, stop.signal)
+      if (!end.isDone) throw toFailure(url, end)
     },
     async try(...words) {
       return (await start(words, undefined, true)).isDone

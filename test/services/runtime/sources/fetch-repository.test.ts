@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -54,6 +55,27 @@ t.test('the default branch is fetched, its files alone', async (t) => {
 
   const inside = await open(t, `file://${repository.folder}/sub`).fetch('latest')
   t.match(inside, { commit, entrypoint: 'sub' })
+})
+
+t.test('a repository of a few objects that is billions of files is rejected at once', async (t) => {
+  const repository = makeGitRepository(t, 'repo')
+  repository.commit({ a: 'a' })
+  let tree = repository.git('rev-parse', 'HEAD^{tree}')
+  for (let depth = 0; depth < 10; depth++) {
+    const names = Array.from({ length: 10 }, (_, i) => `040000 tree ${tree}\td${i}`)
+    tree = execFileSync('git', ['mktree'], {
+      ...{ cwd: repository.folder, input: names.join('\n'), encoding: 'utf8' },
+    }).trim()
+  }
+  const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.org']
+  const commit = repository.git(...who, 'commit-tree', tree, '-m', 'x')
+  repository.git('update-ref', 'refs/heads/main', commit)
+  const { above, fetch } = open(t, repository.folder)
+  await t.rejects(fetch(), {
+    code: 413,
+    message: 'the repository holds more than 100000 files and folders',
+  })
+  t.strictSame(readdirSync(above), [], 'nothing is left')
 })
 
 t.test('a branch, a tag and a commit are fetched by their names', async (t) => {
