@@ -31,7 +31,10 @@ export async function openIsolation(options: OpenIsolationOptions): Promise<Isol
     ...{ folder: join(folder, 'isolation'), hidden, userIds, installed },
   })
   const { sandbox } = isolation
-  const readable = sandbox === undefined ? await findReadable(hidden) : toRemainder(sandbox)
+  const readable =
+    sandbox === undefined
+      ? await findReadable(hidden, isolation.isPrivileged)
+      : toRemainder(sandbox)
   if (sandbox !== undefined) {
     const uids = `${userIds!.first}-${userIds!.last}`
     log.info({ uids, readable }, 'programs are isolated by namespace')
@@ -55,7 +58,9 @@ function toRemainder({ hasPrivateProc }: Sandbox): string {
   return `files that every user of this machine may read${processes}, and services on its network, loopback included`
 }
 
-async function findReadable(hidden: string): Promise<string> {
+/** @param isPrivileged permissions of files do not bind the server: nor do they its programs. */
+async function findReadable(hidden: string, isPrivileged: boolean): Promise<string> {
   const memory = (await protectMemory()) ? '' : ', the environment and memory of the server'
-  return `all files of user ${process.getuid?.()}: the data and secrets in ${hidden}${memory}, the environment and memory of other programs`
+  const whose = isPrivileged ? 'all users of this machine' : `user ${process.getuid?.()}`
+  return `all files of ${whose}: the data and secrets in ${hidden}${memory}, the environment and memory of other programs`
 }

@@ -18,7 +18,8 @@ t.test(
   'what is not isolated is logged, as a warning where several may share the server',
   async (t) => {
     const { folder, told } = await open(t, {})
-    const readable = new RegExp(`all files of user \\d+: the data and secrets in ${folder}`)
+    const whose = process.geteuid?.() === 0 ? 'all users of this machine' : 'user \\d+'
+    const readable = new RegExp(`all files of ${whose}: the data and secrets in ${folder}`)
     t.match(told, [{ msg: /not isolated/, reason: 'runtime_uids is none', readable }])
     if (process.geteuid?.() === 0)
       t.match(told, [{ level: 40, msg: /run with the privileges of root/, hint: /runtime_uids/ }])
