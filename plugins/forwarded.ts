@@ -36,18 +36,22 @@ const options = Type.Object({
   }),
 })
 
-/** Fields by which proxies tell where a request came from or was meant to go; a client's own are lies or accidents. */
-const CLAIMS: ReadonlySet<string> = new Set([
+/** Headers with the address of the client alone. Many proxies pass on those that they do not write themselves. */
+const CLIENT_ADDRESSES: readonly string[] = [
   'cf-connecting-ip',
   'fastly-client-ip',
-  'forwarded',
   'true-client-ip',
   'x-client-ip',
   'x-cluster-client-ip',
+  'x-real-ip',
+]
+/** Fields by which proxies tell where a request came from or was meant to go; a client's own are lies or accidents. */
+const CLAIMS: ReadonlySet<string> = new Set([
+  ...CLIENT_ADDRESSES,
+  'forwarded',
   'x-original-host',
   'x-original-method',
   'x-original-url',
-  'x-real-ip',
   'x-rewrite-url',
 ])
 /** `X-Forwarded` and all that begins like these are claims too. */
@@ -153,6 +157,7 @@ const plugin: PluginDefinition = definePlugin({
       else {
         headers.delete(header)
         headers.delete('forwarded')
+        if (client !== undefined) dropOtherClients(headers, client.address)
       }
       if (addresses.length > 0) headers.append('x-forwarded-for', addresses.join(', '))
       const proto = (isStandard ? findProto(trail) : readProto(headers)) ?? toProto(x)
@@ -232,6 +237,14 @@ function dropClaims(x: Exchange): void {
   for (const name of names) x.headers.delete(name)
 }
 
+/** Deletes headers that name another client than the trusted proxies do. */
+function dropOtherClients(headers: HeaderList, client: string): void {
+  for (const name of CLIENT_ADDRESSES) {
+    const isClient = (value: string) => parseAddress(value)?.toString() === client
+    if (!headers.getAll(name).every(isClient)) headers.delete(name)
+  }
+}
+
 /** Reads from the right, at most {@link WALK_MAX} addresses: everything left of the first one that is not a trusted proxy is the client's word. */
 function readTrail(
   { headers }: Exchange,
@@ -280,7 +293,7 @@ function findHost(trail: Trail): string | undefined {
 
 /** Scheme that a proxy wrote; undefined for anything but one `http` or `https`. */
 function readProto(headers: HeaderList): string | undefined {
-  const proto = headers.get('x-forwarded-proto')
+  const proto = headers.getAll('x-forwarded-proto').join()
   return proto === 'http' || proto === 'https' ? proto : undefined
 }
 
@@ -292,8 +305,8 @@ function toPublicHost({ headers }: Exchange): string {
   const values = headers.getAll('x-forwarded-host')
   const host = values[0] ?? ''
   if (values.length !== 1 || !HOST.test(host)) return ''
-  const port = headers.get('x-forwarded-port')
-  if (port === undefined || !PORT.test(port) || HAS_PORT.test(host)) return host
+  const port = headers.getAll('x-forwarded-port').join()
+  if (!PORT.test(port) || HAS_PORT.test(host)) return host
   const isDefault = port === (headers.get('x-forwarded-proto') === 'https' ? '443' : '80')
   return isDefault ? host : `${host}:${port}`
 }

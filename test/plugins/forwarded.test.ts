@@ -107,6 +107,37 @@ t.test('uses the client address of a trusted proxy', async (t) => {
   t.same(all('forwarded'), ['for=203.0.113.9;host=public.example;proto=https, for=10.0.0.1'])
 })
 
+t.test('a header that a trusted proxy passed on names no other client', async (t) => {
+  const from = (headers: Readonly<Record<string, string>>, built = trusting) =>
+    forward({ remoteAddress: PROXY, headers }, built)
+  const client = '2001:db9::1'
+  for (const name of ['cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'x-real-ip']) {
+    const forged = await from({ 'x-forwarded-for': client, [name]: '7.7.7.7' })
+    t.same(forged.all(name), [], name)
+    const same = await from({ 'x-forwarded-for': client, [name]: '2001:0DB9:0::1' })
+    t.same(same.all(name), ['2001:0DB9:0::1'])
+  }
+  const none = await from({ 'x-real-ip': '7.7.7.7' }, lenient)
+  t.same(none.all('x-real-ip'), ['7.7.7.7'], 'of a proxy that writes nothing else')
+})
+
+t.test('two lines of a scheme or a port are none, as lists are', async (t) => {
+  const { all } = await forward(
+    {
+      remoteAddress: PROXY,
+      headers: {
+        'x-forwarded-for': '7.7.7.7',
+        'x-forwarded-proto': ['https', 'http'],
+        'x-forwarded-host': 'a.example',
+        'x-forwarded-port': ['8443', '80'],
+      },
+    },
+    trusting,
+  )
+  t.same(all('x-forwarded-proto'), ['http'], 'that of the connection')
+  t.match(all('forwarded'), [/^for=7\.7\.7\.7;host=a\.example;proto=http, /])
+})
+
 t.test('the client is the last address from the right that is no trusted proxy', async (t) => {
   const cases: [string | string[], string][] = [
     ['6.6.6.6, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
