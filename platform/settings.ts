@@ -1022,7 +1022,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'text',
     form: 'size',
     description:
-      'Most that long answers take together while clients are slow to read them, per worker; beyond it 503. auto is a sixteenth of the memory, from 32 to 256 MiB',
+      'Memory limit of responses that wait for slow clients, per worker: beyond it long responses are 503, and beyond half of it the gRPC streams that have waited longest are reset. auto is a sixteenth of the memory, from 32 to 256 MiB',
     default: 'auto',
     live: false,
     parse: one(parseLimitOrAuto),
