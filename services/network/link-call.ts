@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import { MAX_MESSAGE_BYTES } from '../../core/network/limits.ts'
+import { MAX_MESSAGE_BYTES, MAX_TOLD_BYTES } from '../../core/network/limits.ts'
 import { type LinkMessage, readMessage } from '../../core/network/messages.ts'
 import type { LostKind } from '../../core/rpc/call.ts'
 import { StreamCall } from '../../core/rpc/stream-call.ts'
@@ -9,6 +9,9 @@ export const NETWORK = 'network'
 
 /** Characters of what is said about a message. */
 export const MAX_REASON = 500
+
+/** Bytes of a peer that are read in a second, once it has sent all that it may tell: a MiB of routes takes some 120 ms to apply. */
+const BYTES_PER_SECOND = 1024 * 1024
 
 /** What is told of a link. After `onOver` nothing more. */
 export interface LinkReceiver {
@@ -21,6 +24,9 @@ export interface LinkReceiver {
 export class LinkCall extends StreamCall {
   readonly #receiver: LinkReceiver
   #over = false
+  /** Bytes that are read without delay, as of {@link #allowanceMs}; negative: what was read too soon. */
+  #allowance = MAX_TOLD_BYTES
+  #allowanceMs = performance.now()
 
   /** @param hello the first message. */
   constructor(hello: object, receiver: LinkReceiver) {
@@ -50,7 +56,19 @@ export class LinkCall extends StreamCall {
       this.cancel()
       return this.onOver(new GatewayError(NETWORK, 502, `what it says is malformed: ${message}`))
     }
-    this.consumed(body.length)
+    const { length } = body
+    const delayMs = this.#findDelay(length)
+    if (delayMs === 0) this.consumed(length)
+    // Its window stays closed meanwhile: it cannot send more.
+    else setTimeout(() => this.consumed(length), delayMs).unref()
+  }
+
+  #findDelay(bytes: number): number {
+    const nowMs = performance.now()
+    const earned = ((nowMs - this.#allowanceMs) / 1000) * BYTES_PER_SECOND
+    this.#allowance = Math.min(this.#allowance + earned, MAX_TOLD_BYTES) - bytes
+    this.#allowanceMs = nowMs
+    return Math.max(0, (-this.#allowance / BYTES_PER_SECOND) * 1000)
   }
 
   override onLost(_kind: LostKind, detail: string): void {

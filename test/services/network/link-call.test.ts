@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
-import { MAX_MESSAGE_BYTES } from '../../../core/network/limits.ts'
+import { MAX_MESSAGE_BYTES, MAX_TOLD_BYTES } from '../../../core/network/limits.ts'
 import { LinkCall, MAX_REASON } from '../../../services/network/link-call.ts'
 
 /** A call that nobody carries, and what its receiver was told. */
@@ -48,6 +48,28 @@ t.test('its end is told once, with the reason', (t) => {
     t.strictSame(events, [event])
     t.ok(call.say({ type: 'ping' }), 'and what is said goes nowhere')
   }
+  t.end()
+})
+
+t.test('a peer that sends its routes again and again is read slowly', (t) => {
+  const { call, events, hear } = open()
+  let consumed = 0
+  call.carrier = {
+    sendData: () => true,
+    endData: () => {},
+    consumed(_call, bytes) {
+      consumed += bytes
+    },
+    cancel: () => {},
+    expire: () => {},
+  }
+  const message = '{"type":"routes","routes":[]}'.padEnd(MAX_MESSAGE_BYTES)
+  const all = MAX_TOLD_BYTES / MAX_MESSAGE_BYTES
+  for (let count = 0; count < all; count++) hear(message)
+  t.equal(consumed, MAX_TOLD_BYTES, 'all that a peer may tell, at once')
+  for (let count = 0; count < all; count++) hear(message)
+  t.ok(consumed < 1.5 * MAX_TOLD_BYTES, `${consumed} bytes`)
+  t.equal(events.length, 2 * all)
   t.end()
 })
 
