@@ -80,9 +80,10 @@ function toEnd(
 
 /** What to do is not to start a server where one is there that cannot be talked to. */
 function toUnreachable(error: GatewayError, { name, address }: Environment): string {
-  const reason = findReason(error, address)
   const isLocal = name === 'local'
   const where = isLocal ? address : `${address}, the address of ${name}`
+  if (error.message.endsWith('went away')) return `Connection to mx server at ${where} was lost`
+  const reason = findReason(error, address)
   const why = reason === undefined ? '' : `: ${reason}`
   const advice = isLocal && reason === undefined ? START : ''
   return `Failed to connect to mx server at ${where}${why}${advice}${isLocal ? '' : ". See 'mx env'"}`

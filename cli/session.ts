@@ -12,6 +12,7 @@ import {
 } from './environments.ts'
 import { explainCall } from './explain-call.ts'
 import { CliError, EXIT } from './output.ts'
+import { createReconnect } from './reconnect.ts'
 import { readConfig } from './state/config.ts'
 import { EDIT_MS } from './state/state-file.ts'
 import {
@@ -33,11 +34,13 @@ export type SessionCall = Pick<CallOptions, 'timeoutMs' | 'address' | 'metadata'
 /** How one stream is opened. */
 export interface StreamCall extends SessionCall {
   /**
-   * What to ask for where the token that it began with is taken no more, and there is another one: whatever goes on behind what was told.
+   * Returns the request that continues behind the last reply: after a renewed token, and after a lost connection.
    *
-   * @default only what was told nothing yet, and has one request, is asked for again
+   * @default a stream is opened again only for a renewed token, before its first reply, and with a single request
    */
   readonly resume?: () => unknown
+  /** Ends the stream in order while it reconnects. */
+  readonly stop?: AbortSignal
 }
 
 /** A platform as a command has it: the environment, the namespace, and whoever is logged in there. */
@@ -64,6 +67,7 @@ export interface Session {
   ) => Promise<R>
   /**
    * As {@link call}, with a stream of replies, of requests, or both. Leaving the loop gives the call up. The server ends it with the token it began with.
+   * A stream with `resume` survives a restart of the server: it reconnects for 5 minutes after its connection was lost.
    *
    * @param requests the only one, or those of an endpoint that takes several.
    */
@@ -146,20 +150,27 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     service: string,
     endpoint: string,
     requests: unknown,
-    { resume, ...options }: StreamCall = {},
+    { resume, stop, ...options }: StreamCall = {},
   ): AsyncGenerator<R, void, undefined> {
     let asked = requests
     let renewedMs = Number.NEGATIVE_INFINITY
+    const reconnect = createReconnect(environment.address, stop)
     for (let shown = await getToken(); ; asked = resume === undefined ? asked : resume()) {
       let hasBegun = false
       try {
         const how = { ...options, ...withToken(shown) }
-        for await (const reply of client.stream<unknown, R>(service, endpoint, asked, how)) {
+        const replies = client.stream<unknown, R>(service, endpoint, asked, how)
+        replies.begun().then(reconnect.onOpen, () => {})
+        for await (const reply of replies) {
           hasBegun = true
           yield reply
         }
         return
       } catch (error) {
+        if (resume !== undefined && (await reconnect.waitAfter(error))) {
+          if (stop?.aborted) return
+          continue
+        }
         const isNew = !hasBegun && performance.now() - renewedMs < NEW_MS
         const next = isNew ? shown : await renewRefused(error, shown)
         // Of several requests nobody knows how many were taken.

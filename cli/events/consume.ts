@@ -26,14 +26,14 @@ const MAX_IN_FLIGHT = 64
 
 const HOW = { auto_ack: false, ack_wait: ACK_WAIT_NS, max_in_flight: MAX_IN_FLIGHT }
 
-/** Consumes events, also with the next token. @param limit ends after so many; 0: none. */
+/** Consumes events, also with the next token and after a restart of the server. @param limit ends after so many; 0: none. */
 export function consume(session: Session, request: ConsumeRequest, limit: number): Consumption {
   let outbox = openOutbox({ ...request, ...HOW })
   let lastSequence = 0
-  let isLeft = false
+  const left = new AbortController()
 
   function leave(): void {
-    isLeft = true
+    left.abort()
     outbox.end()
   }
 
@@ -42,7 +42,7 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
     const isOwn = request.group === '' && lastSequence > 0
     const from = isOwn ? { sequence: lastSequence + 1, offset_ms: 0 } : {}
     outbox = openOutbox({ ...request, ...from, ...HOW })
-    if (isLeft) outbox.end()
+    if (left.signal.aborted) outbox.end()
     return outbox.messages
   }
 
@@ -51,9 +51,10 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
     const { messages } = outbox
     for await (const event of session.stream<EventMessage>('events', 'Stream.Consume', messages, {
       resume,
+      stop: left.signal,
     })) {
       // Those that were on their way come again.
-      if (isLeft) continue
+      if (left.signal.aborted) continue
       yield event
       lastSequence = event.sequence
       outbox.send({ id: event.id, success: true })

@@ -40,6 +40,11 @@ t.test('texts and statuses are those of the original, and say what to do next', 
       4,
       "Failed to connect to mx server at h:443, the address of platform. See 'mx env'",
     ],
+    [
+      explain(502, 'bad gateway: the RPC proxy went away'),
+      4,
+      'Connection to mx server at 127.0.0.1:8081 was lost',
+    ],
     [explain(404, 'service not found: mail'), 4, 'Service "mail" not found. See \'mx services\''],
     [
       explain(404, 'endpoint not found: mail.Mail.Send'),
