@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { bodyMemory, replyMemory } from '../core/body-memory.ts'
+import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Chain, Maybe } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
@@ -51,6 +52,8 @@ export interface ApiParts {
   readonly fileLimit?: number
   /** Counts its requests. @default nobody does */
   readonly metrics?: RequestMetrics
+  /** Broker whose dropped messages are metrics. @default none */
+  readonly broker?: BrokerDrops
   /** Its certificates. @default by the settings */
   readonly tls?: TlsSource | undefined
   /** Who issues those of clients. @default by the settings */
@@ -76,6 +79,9 @@ export interface InForce {
   readonly registry: Registry
 }
 
+/** Messages that a broker and its subscribers dropped, since the start. */
+export type BrokerDrops = Pick<CheckedBroker, 'dropped' | 'droppedRemotely'>
+
 /** What there is to tell of a gateway in numbers, as it is when they are read. */
 export interface Measured {
   /** What it has counted; undefined: it counts nothing. */
@@ -88,6 +94,7 @@ export interface Measured {
   readonly directories: () => readonly Directory[]
   readonly caches: () => readonly RouteCache[]
   readonly certificates: () => readonly TlsPair[]
+  readonly broker?: BrokerDrops | undefined
 }
 
 /** A running gateway. */
@@ -288,6 +295,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       directories: routing.directories,
       caches: routing.caches,
       certificates: () => tls?.pairs ?? [],
+      broker: options.broker,
     },
     async problems() {
       const lacks = [await problem(), remote?.problem()]

@@ -184,6 +184,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     findCaller: findLocalCaller,
     fileLimit: Math.floor(fileLimit / 2),
     metrics: told.metrics,
+    broker,
   })
   closing.add(api.close)
   told.use(api)

@@ -145,6 +145,12 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
     publish: (topic, message) => publishTo(client, topic, message, call),
     subscribe,
 
+    reportDropped(topic, count) {
+      const report = client.call(SERVICE, 'Broker.ReportDropped', { topic, count }, call)
+      // The log of the subscriber has it.
+      report.catch(() => {})
+    },
+
     close() {
       closed = true
       for (const leave of leaves) leave()

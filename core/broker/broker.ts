@@ -9,7 +9,7 @@ import type {
 import type { GatewayError } from '../errors.ts'
 import { HeaderList } from '../headers.ts'
 import { createBare } from '../request/bare.ts'
-import { Delivery, type DeliveryOptions, type WhenSlow } from './delivery.ts'
+import { Delivery, type DeliveryOptions, type WhenSlow, warnOfDrop } from './delivery.ts'
 import { refuse } from './errors.ts'
 import { isTopicName } from './topic-name.ts'
 
@@ -30,6 +30,10 @@ export interface CheckedBroker extends Broker {
   readonly maxBodyBytes: number
   /** Messages lost because their subscribers were slow, since the start. */
   readonly dropped: number
+  /** Messages that subscribers dropped from queues of their own, as they reported, since the start. */
+  readonly droppedRemotely: number
+  /** Adds to {@link droppedRemotely}. */
+  readonly reportDropped: (topic: string, count: number) => void
   /** Subscriptions that were ended because they were slow, since the start. */
   readonly ended: number
   readonly subscribe: (
@@ -57,6 +61,8 @@ export function createBroker(
   { maxBodyBytes = 16 * 1024 * 1024, ...options }: BrokerOptions = {},
 ): CheckedBroker {
   const deliveries = new Set<Delivery>()
+  const deliveryOptions = withRemoteReport(options, adapter)
+  let droppedRemotely = 0
   /** Lost by subscribers that have left. */
   let dropped = 0
   let ended = 0
@@ -90,6 +96,14 @@ export function createBroker(
       return sum
     },
 
+    get droppedRemotely() {
+      return droppedRemotely
+    },
+
+    reportDropped(_, count) {
+      droppedRemotely += count
+    },
+
     get ended() {
       return ended
     },
@@ -110,7 +124,7 @@ export function createBroker(
       const delivery = new Delivery(
         { topic, queue },
         handler,
-        whenSlow === undefined ? options : { ...options, whenSlow },
+        whenSlow === undefined ? deliveryOptions : { ...deliveryOptions, whenSlow },
         () => {
           ended++
           end(delivery)
@@ -145,6 +159,19 @@ export function createBroker(
       closed = true
       for (const delivery of deliveries) end(delivery)
       return adapter.close?.()
+    },
+  }
+}
+
+/** Also reports losses to the adapter, whose server would not know of them. */
+function withRemoteReport(options: DeliveryOptions, adapter: Broker): DeliveryOptions {
+  if (adapter.reportDropped === undefined) return options
+  const { onDrop = warnOfDrop } = options
+  return {
+    ...options,
+    onDrop(subscription, count) {
+      onDrop(subscription, count)
+      adapter.reportDropped!(subscription.topic, count)
     },
   }
 }

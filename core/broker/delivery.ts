@@ -23,12 +23,14 @@ export interface DeliveryOptions {
   /** @default 'drop-new' */
   readonly whenSlow?: WhenSlow
   /**
-   * Told of messages lost because a subscriber is slow: of the first one at once, of how many followed when
-   * it has caught up or its subscription has ended.
+   * Called with the number of messages dropped since the last call: for the first one at once, then every `reportMs` while more
+   * are dropped, and when the subscriber has caught up or its subscription has ended.
    *
    * @default a process warning
    */
   readonly onDrop?: (subscription: Subscription, count: number) => void
+  /** Shortest time between two reports of a subscriber that stays slow, milliseconds. @default 5000 */
+  readonly reportMs?: number
   /** Told of what a subscriber threw; its message counts as delivered. @default a process warning */
   readonly onError?: (subscription: Subscription, error: unknown) => void
 }
@@ -52,6 +54,9 @@ export class Delivery {
   readonly #onEnd: () => void
   readonly #onDrop: NonNullable<DeliveryOptions['onDrop']>
   readonly #onError: NonNullable<DeliveryOptions['onError']>
+  readonly #reportMs: number
+  /** Set while losses wait to be reported. */
+  #reportTimer: NodeJS.Timeout | undefined = undefined
   /** Those being handed over, from `#at` on, and those that came since. */
   #batch: (Message | undefined)[] = []
   #at = 0
@@ -76,6 +81,7 @@ export class Delivery {
       whenSlow = 'drop-new',
       onDrop = warnOfDrop,
       onError = warnOfError,
+      reportMs = 5000,
     }: DeliveryOptions = {},
     onEnd: () => void = () => {},
   ) {
@@ -87,6 +93,7 @@ export class Delivery {
     this.#onEnd = onEnd
     this.#onDrop = onDrop
     this.#onError = onError
+    this.#reportMs = reportMs
   }
 
   /** Takes a message. Returns at once and never throws. */
@@ -138,12 +145,13 @@ export class Delivery {
     return false
   }
 
-  /** Of the first loss it is told at once. */
+  /** Reports the first loss at once. */
   #lose(count: number): void {
     const isFirst = this.#lost === 0
     this.dropped += count
     this.#lost += count
     if (isFirst) this.#tellLost()
+    else this.#reportTimer ??= setTimeout(() => this.#tellLost(), this.#reportMs).unref()
   }
 
   readonly #run = (): void => {
@@ -200,6 +208,8 @@ export class Delivery {
   }
 
   #tellLost(): void {
+    clearTimeout(this.#reportTimer)
+    this.#reportTimer = undefined
     const count = this.#lost - this.#told
     this.#told = this.#lost
     if (count > 0) this.#onDrop(this.#subscription, count)
@@ -213,7 +223,8 @@ function sizeOf({ headers, body }: Message): number {
   return size
 }
 
-function warnOfDrop({ topic }: Subscription, count: number): void {
+/** Reports dropped messages as a process warning. */
+export function warnOfDrop({ topic }: Subscription, count: number): void {
   process.emitWarning(`a subscriber of ${topic} is too slow: messages dropped: ${count}`)
 }
 

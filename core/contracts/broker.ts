@@ -41,6 +41,8 @@ export interface Broker {
     handler: MessageHandler,
     options?: SubscribeOptions,
   ) => Maybe<Unsubscribe>
+  /** Publishes, for statistics, how many messages the queue of a subscriber dropped. Best effort: returns at once and never throws. */
+  readonly reportDropped?: (topic: string, count: number) => void
   /** Ends all subscriptions. */
   readonly close?: () => Maybe<void>
 }

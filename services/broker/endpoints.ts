@@ -12,6 +12,8 @@ import type { Subscriptions } from './subscriptions.ts'
 
 /** Headers that belong to the platform. */
 const PLATFORM = 'mx-'
+/** Messages in one report. */
+const MAX_REPORTED = 1e9
 
 /** What the broker offers to members of the namespace (reference 5.1). */
 export function createBrokerEndpoints(
@@ -73,13 +75,39 @@ export function createBrokerEndpoints(
       },
     }),
 
+    reportDropped: endpoint({
+      description: 'Counts messages that the queue of a subscriber dropped.',
+      idempotent: false,
+      request: Type.Object({
+        topic: Type.String({ default: '', description: 'Of the namespace.' }),
+        count: Type.Integer({
+          minimum: 1,
+          maximum: MAX_REPORTED,
+          description: 'Since the last report.',
+        }),
+      }),
+      response: Type.Object({}),
+      handle({ topic, count }, ctx) {
+        const id = idOf(ctx)
+        const namespace = namespaceOf(ctx, id)
+        broker.reportDropped(toEffective(namespace, topic, 'request.topic', id), count)
+        return {}
+      },
+    }),
+
     stats: endpoint({
       readOnly: true,
       description: 'How subscribers of this server keep up, in all namespaces, since it started.',
       request: Type.Object({}),
       response: Type.Object({
         subscribers: Type.Integer({ description: 'Those who have subscribed by a call now.' }),
-        dropped: Type.Integer({ description: 'Messages that slow subscribers went without.' }),
+        dropped: Type.Integer({
+          description: 'Messages this server dropped for slow subscribers.',
+        }),
+        dropped_remotely: Type.Integer({
+          description:
+            'Messages that slow subscribers dropped from their own queues, as they reported.',
+        }),
         ended: Type.Integer({ description: 'Subscriptions that ended for being slow.' }),
       }),
       handle(_, ctx) {
@@ -87,6 +115,7 @@ export function createBrokerEndpoints(
         return {
           subscribers: subscriptions.count(),
           dropped: broker.dropped,
+          dropped_remotely: broker.droppedRemotely,
           ended: broker.ended,
         }
       },

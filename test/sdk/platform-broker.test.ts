@@ -167,3 +167,31 @@ t.test('a subscription that is refused when it begins again ends', async (t) => 
   t.match(warnings[0], /^the subscription to a broke: .*; subscribing again$/)
   t.equal(warnings[1], 'the subscription to a has ended: not for you')
 })
+
+t.test('the server counts what the queue of a subscriber drops', async (t) => {
+  const platform = await openPlatformBroker(t)
+  const { broker: adapter } = open(t, platform.client)
+  const drops: number[] = []
+  const onDrop = (_: unknown, count: number) => drops.push(count)
+  const broker = createBroker(adapter, { maxWaiting: 1, reportMs: 1, onDrop })
+  let isBusy = false
+  await broker.subscribe('a', () => {
+    isBusy = true
+    return new Promise(() => {})
+  })
+  const publish = () => platform.broker.publish('mx.a', toMessage('x'))
+  await publish()
+  await until(() => isBusy)
+  for (let i = 0; i < 9; i++) await publish()
+  await until(() => platform.broker.droppedRemotely === 8)
+  t.equal(broker.dropped, 8, 'one is being handled, one waits')
+  t.match(await platform.client.call('broker', 'Broker.Stats', {}), {
+    dropped: 0,
+    dropped_remotely: 8,
+  })
+  t.equal(
+    drops.reduce((sum, count) => sum + count),
+    8,
+    'the warnings tell of all, though it never catches up',
+  )
+})

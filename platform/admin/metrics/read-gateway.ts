@@ -37,6 +37,7 @@ export function readGateway(measured: Measured): Metric[] {
   samples.add('registryOutage', Math.max(...outages) * MS)
   readCaches(measured, samples)
   readCertificates(measured.certificates(), samples)
+  readBroker(measured, samples)
   samples.add('build', 1, { version: readVersion() })
   return samples.metrics()
 }
@@ -105,6 +106,12 @@ function readServices(services: readonly ServiceInUse[], samples: Samples): void
     samples.add('upstreamActive', sum.active, { service })
     samples.add('registryAge', sum.awayMs * MS, { service })
   }
+}
+
+function readBroker({ broker }: Measured, samples: Samples): void {
+  if (broker === undefined) return
+  samples.add('brokerDrops', broker.dropped, { queue: 'server' })
+  samples.add('brokerDrops', broker.droppedRemotely, { queue: 'subscriber' })
 }
 
 function readCaches(measured: Measured, samples: Samples): void {

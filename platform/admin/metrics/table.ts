@@ -30,6 +30,7 @@ export type MetricKey =
   | 'cacheHits'
   | 'cacheMisses'
   | 'cacheEntries'
+  | 'brokerDrops'
   | 'certificateEnd'
   | 'build'
 
@@ -179,6 +180,13 @@ export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
     type: 'gauge',
     help: 'Routes that are known, and names that are known to be nowhere',
     labels: [],
+    of: 'sum',
+  },
+  brokerDrops: {
+    name: 'mx_broker_messages_dropped_total',
+    type: 'counter',
+    help: 'Messages dropped for slow subscribers, by the queue: of this server, or of a subscriber that reported it',
+    labels: ['queue'],
     of: 'sum',
   },
   certificateEnd: {

@@ -195,3 +195,16 @@ t.test('by choice a subscriber that is too slow is not kept', async (t) => {
   t.equal(delivery.dropped, 3)
   t.equal(ends, 1)
 })
+
+t.test('reports what a subscriber loses while it stays slow', async (t) => {
+  const drops: number[] = []
+  const delivery = new Delivery(SUBSCRIPTION, () => new Promise(() => {}), {
+    ...{ maxWaiting: 1, reportMs: 1 },
+    onDrop: (_, count) => drops.push(count),
+  })
+  for (let i = 0; i < 100; i++) delivery.push(toMessage('x'))
+  t.same(drops, [1])
+  await until(() => drops.length === 2)
+  t.same(drops, [1, 98], 'one waits')
+  delivery.close()
+})

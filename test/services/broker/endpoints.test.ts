@@ -138,7 +138,7 @@ t.test('a broker that is away is 503', async (t) => {
 t.test('what slow subscribers went without is counted', async (t) => {
   const { client, broker } = await openPlatformBroker(t, { brokerOptions: { maxWaiting: 2 } })
   const stats = () => client.call('broker', 'Broker.Stats', {})
-  t.strictSame(await stats(), { subscribers: 0, dropped: 0, ended: 0 })
+  t.strictSame(await stats(), { subscribers: 0, dropped: 0, dropped_remotely: 0, ended: 0 })
   const never = (): Promise<void> => new Promise(() => {})
   await broker.subscribe('mx.a', never)
   await broker.subscribe('mx.a', never, { whenSlow: 'end' })

@@ -9,7 +9,7 @@ t.test('it is the service broker, and the registry says what it offers', async (
   const [service] = await registry.getService('broker')
   t.strictSame(
     service!.endpoints.map(({ name, metadata }) => `${name} ${metadata['stream'] ?? ''}`.trim()),
-    ['Broker.Publish', 'Broker.Subscribe true', 'Broker.Stats'],
+    ['Broker.Publish', 'Broker.Subscribe true', 'Broker.ReportDropped', 'Broker.Stats'],
   )
 })
 

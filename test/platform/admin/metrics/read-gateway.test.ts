@@ -7,7 +7,7 @@ import { RequestMetrics } from '../../../../core/metrics/request-metrics.ts'
 import { format } from '../../../../platform/admin/metrics/format.ts'
 import { readAll } from '../../../../platform/admin/metrics/read-all.ts'
 import { METRICS } from '../../../../platform/admin/metrics/table.ts'
-import { type Api, startApi } from '../../../../platform/api.ts'
+import { type Api, type ApiParts, startApi } from '../../../../platform/api.ts'
 import { configurationFrom } from '../../../../platform/configuration.ts'
 import { createLog } from '../../../../platform/log.ts'
 import { readVersion } from '../../../../platform/version.ts'
@@ -41,11 +41,15 @@ async function findNobody(): Promise<string> {
   return `127.0.0.1:${port}`
 }
 
-async function open(t: Test, variables: Readonly<Record<string, string>>): Promise<Api> {
+async function open(
+  t: Test,
+  variables: Readonly<Record<string, string>>,
+  parts: ApiParts = {},
+): Promise<Api> {
   const env = { MX_ADDRESS: '127.0.0.1:0', MX_ACCESS_LOG: 'off', ...variables }
   const configuration = await configurationFrom(new Map(), env)()
   const metrics = new RequestMetrics()
-  const api = await startApi({ configuration, log: createLog('silent'), metrics })
+  const api = await startApi({ configuration, log: createLog('silent'), metrics, ...parts })
   t.teardown(api.close)
   return api
 }
@@ -160,4 +164,12 @@ t.test('names that lead nowhere make no more numbers', async (t) => {
   const before = (await scrape(api)).filter(isOwn).length
   for (let i = 0; i < 200; i++) await (await fetch(`${url}/x${i}?y=${i}`)).text()
   t.equal((await scrape(api)).filter(isOwn).length, before)
+})
+
+t.test('messages dropped for slow subscribers are counted by queue', async (t) => {
+  const api = await open(t, {}, { broker: { dropped: 3, droppedRemotely: 5 } })
+  const scraped = await scrape(api)
+  const count = (queue: string) =>
+    findScraped(scraped, 'mx_broker_messages_dropped_total', { queue })
+  t.strictSame([count('server'), count('subscriber')], [3, 5])
 })
