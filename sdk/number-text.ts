@@ -1,11 +1,12 @@
 const INTEGER = /^([+-]?)(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 
-/** Types of integers, as the registry tells them. */
-export type IntegerType = 'int32' | 'int64' | 'uint32' | 'uint64'
+/** Types of integers in the registry; `integer` is the type of JSON Schema, exact as a JSON number (RFC 8259 section 6). */
+export type IntegerType = 'integer' | 'int32' | 'int64' | 'uint32' | 'uint64'
 
 /** What an integer of a type may be; `end` is the first that is too large. */
 const RANGES: Readonly<Record<IntegerType, { readonly least: bigint; readonly end: bigint }>> = {
+  integer: { least: -(2n ** 53n) + 1n, end: 2n ** 53n },
   int32: { least: -(2n ** 31n), end: 2n ** 31n },
   int64: { least: -(2n ** 63n), end: 2n ** 63n },
   uint32: { least: 0n, end: 2n ** 32n },

@@ -3,9 +3,17 @@ import {
   type Definitions,
   definitionsOf,
   findDefinition,
+  itemsOf,
   type JsonSchema,
+  mapValuesOf,
   NO_DEFINITIONS,
+  typesOf,
 } from '../../sdk/json-schema.ts'
+import { isIntegerType } from '../../sdk/number-text.ts'
+import { findOnly } from '../../sdk/value-tree.ts'
+
+/** Of lists in lists, which a reference may make endless. */
+const MAX_DEPTH = 8
 
 /** A field of a request, as its flag has it. */
 export interface Field {
@@ -13,6 +21,8 @@ export interface Field {
   readonly path: readonly string[]
   /** As the registry tells it: `string`, `[]int64`, `map[string]string`, a message. */
   readonly type: string
+  /** Whether its integers must be exact as JSON numbers, ±(2^53 - 1): JSON Schema's `integer` without a format. */
+  readonly isSafeInteger: boolean
   /** Whether it must be there, and nothing stands in for it. */
   readonly isRequired: boolean
   /** Undefined: there is none. */
@@ -59,12 +69,22 @@ function toNested(
     const isMessage = !/^(?:\[\]|map\[)/.test(type)
     return {
       ...{ path, type, description },
+      isSafeInteger: isSafeInteger(known),
       isRequired: required.includes(name) && fallback === undefined,
       default: fallback,
       choices: choices ?? (only === undefined ? toConstants(anyOf ?? oneOf ?? []) : [only]),
       fields: isMessage ? toNested(inner, known, path) : [],
     }
   })
+}
+
+/** Also of the items of a list and the values of a map. */
+function isSafeInteger({ schema, definitions }: Known, depth = 0): boolean {
+  if (depth > MAX_DEPTH) return false
+  const inner = itemsOf(schema) ?? mapValuesOf(schema) ?? findOnly(schema)
+  if (inner !== undefined) return isSafeInteger(resolve(inner, definitions), depth + 1)
+  const types = typesOf(schema)
+  return types.includes('integer') && !types.includes('string') && !isIntegerType(schema.format)
 }
 
 /** Of a union of literals, each; of any other none. */

@@ -20,6 +20,7 @@ type Parse = (text: string, flag: string) => unknown
  * | string | as it is |
  * | bool | `true`, `t`, `1` or nothing; `false`, `f`, `0` |
  * | int32, int64, uint32, uint64 | decimal, `0x`, `0o`, `0b`; sent as a number, also beyond 2^53 |
+ * | integer | as int64, up to 2^53 - 1 |
  * | float, double | decimal, with an exponent or without |
  * | bytes | text; `@path`: a file; `-`: standard input |
  * | []T | several flags, or one with commas, or a JSON list |
@@ -85,6 +86,7 @@ const PARSERS: Readonly<Record<string, Parse>> = {
   string: (text) => text,
   bool: parseBoolean,
   boolean: parseBoolean,
+  integer: integer('integer'),
   int: integer('int64'),
   int32: integer('int32'),
   int64: integer('int64'),

@@ -33,8 +33,9 @@ export async function toRequest(
 }
 
 /** A message of which the fields are known is JSON, whatever its name. */
-function toType({ type, fields }: Field): string {
-  return fields.length === 0 ? type : 'object'
+function toType({ type, fields, isSafeInteger }: Field): string {
+  if (fields.length > 0) return 'object'
+  return isSafeInteger ? type.replace('int64', 'integer') : type
 }
 
 function put(request: Tree, { path }: Field, value: unknown): void {

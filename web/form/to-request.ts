@@ -103,7 +103,7 @@ function readNumber(field: Field, text: string, keys: Keys, tell: Tell): unknown
     const value =
       kind === 'number'
         ? parseNumber(text.trim())
-        : parseInteger(text.trim(), isIntegerType(format) ? format : 'int64')
+        : parseInteger(text.trim(), isIntegerType(format) ? format : 'integer')
     const number = Number(value)
     if (minimum !== undefined && number < minimum)
       return tell(keys, `must be at least ${minimum}, got ${text}`, value)

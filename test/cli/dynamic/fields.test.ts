@@ -7,6 +7,12 @@ t.test('fields have types, defaults, descriptions and choices', async (t) => {
   const find = (name: string) => fields.find(({ path }) => path.join('.') === name)
   t.match(find('name'), { type: 'string', isRequired: true, description: 'Whose it is.' })
   t.match(find('count'), { type: 'int64', isRequired: false, default: 3 })
+  const safe = fields.filter(({ isSafeInteger }) => isSafeInteger)
+  t.same(
+    safe.map(({ path }) => path.join('.')),
+    ['count', 'ids'],
+    'an Int64() has 64 bits',
+  )
   t.match(find('kind'), { type: 'string', choices: ['red', 'blue'] })
   t.match(find('options'), {
     isRequired: false,
@@ -16,7 +22,7 @@ t.test('fields have types, defaults, descriptions and choices', async (t) => {
 
 t.test('nested fields have flags joined with _', async (t) => {
   t.same(toLeaves(toFields(DESCRIBED)).map(toFlag), [
-    ...['--name', '--count', '--big', '--is_open', '--kind', '--tags', '--labels'],
+    ...['--name', '--count', '--big', '--is_open', '--kind', '--ids', '--tags', '--labels'],
     ...['--options_domain', '--options_max_age', '--options_domain', '--env'],
   ])
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { toFields } from '../../../cli/dynamic/fields.ts'
 import { readFlags } from '../../../cli/dynamic/read-flags.ts'
 import { toRequest } from '../../../cli/dynamic/to-request.ts'
+import { WrittenJson } from '../../../core/request/written-json.ts'
 import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
 
 const FIELDS = toFields(DESCRIBED)
@@ -46,5 +47,27 @@ t.test('a whole request that is no object has no fields', async (t) => {
   await t.rejects(build([1], '--name=a'), { message: /given as --json must be a JSON object/ })
   await t.rejects(build({ options: 5 }, '--options_max_age=1'), {
     message: '--options must be a JSON object where fields are flags',
+  })
+})
+
+t.test('integers that a JSON number would round are rejected before they are sent', async (t) => {
+  const range = 'must be an integer, from -9007199254740991 to 9007199254740991'
+  for (const flag of ['--count', '--ids', '--options_max_age'])
+    await t.rejects(
+      build(undefined, '--name=a', '--options_domain=x', `${flag}=9007199254740993`),
+      {
+        message: `${flag} ${range}, got "9007199254740993"`,
+        status: 2,
+      },
+    )
+  const most = [
+    '--count=-9007199254740991',
+    '--ids=1,9007199254740991',
+    '--big=9223372036854775807',
+  ]
+  t.match(await build(undefined, '--name=a', ...most), {
+    count: -9007199254740991,
+    ids: [1, 9007199254740991],
+    big: new WrittenJson('9223372036854775807'),
   })
 })

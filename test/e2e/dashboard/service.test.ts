@@ -100,7 +100,7 @@ t.test('the page of a service', async (t) => {
       await page.getByText('5 things are wrong:').waitFor()
       const wrong = [
         ['request.name', 'is missing'],
-        ['request.count', 'must be an int64 such as 42 or 0x2a, got "many"'],
+        ['request.count', 'must be an integer such as 42 or 0x2a, got "many"'],
         ['request.small', 'must be an int32, from -2147483648 to 2147483647, got "2147483648"'],
         ['request.inner.domain', 'is missing'],
         [

@@ -46,7 +46,12 @@ for (const [schema, text, value] of right)
   })
 
 const wrong: [schema: JsonSchema, text: string, message: string][] = [
-  [{ type: 'integer' }, 'x', 'must be an int64 such as 42 or 0x2a, got "x"'],
+  [{ type: 'integer' }, 'x', 'must be an integer such as 42 or 0x2a, got "x"'],
+  [
+    { type: 'integer' },
+    '9007199254740993',
+    'must be an integer, from -9007199254740991 to 9007199254740991, got "9007199254740993"',
+  ],
   [
     { type: 'integer', format: 'int32' },
     '2147483648',
@@ -100,7 +105,7 @@ t.test('all problems are told, each with the path services name it by', (t) => {
       'request.items[0].name is missing',
       'request.items[1].name is missing',
       'request.labels["a b"] is there twice',
-      'request.labels["a b"] must be an int64 such as 42 or 0x2a, got "x"',
+      'request.labels["a b"] must be an integer such as 42 or 0x2a, got "x"',
     ],
   )
   t.end()
