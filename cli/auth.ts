@@ -1,9 +1,10 @@
 import type { CAC } from 'cac'
 import { GatewayError } from '../core/errors.ts'
+import { findMismatch } from './check-rule.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { parseExpiry } from './expiry.ts'
 import { type Format, OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { CliError, EXIT } from './output.ts'
+import { CliError, EXIT, printProblems } from './output.ts'
 import { ask, askNewSecret, readInput } from './prompt.ts'
 import { openSession, SESSION_FLAGS, type Session, type TokenReply } from './session.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
@@ -113,7 +114,8 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     words: 'create rule',
     args: ['ID'],
     run: ([id], flags) =>
-      withSession(flags, async ({ call, options, format }) => {
+      withSession(flags, async (session) => {
+        const { call, options, format } = session
         const { scope = PUBLIC, force = false } = flags
         const rule: Rule = {
           id: id!,
@@ -124,6 +126,7 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
         }
         await changeRules(call, 'Rules.Create', { rule, options }, force)
         await print(format, rule, 'Rule created\n')
+        await warnOfMismatch(session, rule.resource)
       }),
   },
   {
@@ -188,14 +191,16 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     words: 'test',
     args: ['SERVICE', 'ENDPOINT'],
     run: ([name, endpoint], flags) =>
-      withSession(flags, async ({ call, options, format }) => {
-        const resource = { type: flags.type ?? 'service', name, endpoint }
+      withSession(flags, async (session) => {
+        const { call, options, format } = session
+        const resource = { type: flags.type ?? 'service', name: name!, endpoint: endpoint! }
         const { account = '', domain = '' } = flags
         const request = { resource, account, domain, options }
         const ruling = await call<TestedCall>('auth', 'Rules.Test', request)
         const { granted, rule, namespace } = ruling
         const by = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
         await print(format, ruling, `${granted ? 'granted' : 'denied'} (${by} in ${namespace})\n`)
+        await warnOfMismatch(session, resource)
         if (!granted) process.exitCode = EXIT.failed
       }),
   },
@@ -223,6 +228,11 @@ async function withSession(
   } finally {
     session.close()
   }
+}
+
+async function warnOfMismatch(session: Session, resource: Rule['resource']): Promise<void> {
+  const mismatch = await findMismatch(session, resource)
+  if (mismatch !== undefined) printProblems([mismatch])
 }
 
 /** Asks at a terminal before a change after which nobody could log in, or its maker change the rules any more (reference 15.14). */

@@ -93,19 +93,22 @@ async function checkLogin(session: Session): Promise<readonly Finding[]> {
   return [ok, checkClock(token, Date.now() / 1000)]
 }
 
-/** A token is made by the clock of the server: none is of the future, or over, that is just taken as good. */
+/**
+ * Compares the clock with the times in a token the server has just accepted: it cannot be issued in the future or expired. One
+ * that looks expired was renewed just now, so that its issue time is the time of the server.
+ */
 export function checkClock(token: string, nowS: number): Finding {
   const what = 'clock'
   const { iat = nowS, exp = nowS } = readClaims(token)
-  const ahead = iat - nowS
-  const behind = nowS - exp
-  const off = Math.max(ahead, behind)
+  const behindS = iat - nowS
+  const aheadS = nowS - exp > CLOCK_MAX_S ? nowS - iat : 0
+  const off = Math.max(behindS, aheadS)
   if (off <= CLOCK_MAX_S) return { what, state: 'ok', found: 'agrees with that of the server' }
   return {
     ...{
       what,
       state: 'bad',
-      found: `${Math.round(off)} s ${ahead > 0 ? 'behind' : 'ahead of'} the server`,
+      found: `${Math.round(off)} s ${behindS > 0 ? 'behind' : 'ahead of'} the server`,
     },
     advice: 'set it by a time server: timedatectl set-ntp true',
   }

@@ -107,9 +107,14 @@ export function createOperations(options: OperationsOptions): Operations {
       )
     const upload = uploads.claim(key)
     if (upload !== undefined) return upload
+    if (uploads.wasClaimed(key))
+      throw conflict(
+        errorId,
+        `another deployment of ${formatObject(key)} used this upload: upload the source again`,
+      )
     throw badRequest(
       errorId,
-      `nothing was uploaded for ${formatObject(key)} to this server, or somebody else has just run it`,
+      `no source was uploaded for ${formatObject(key)} to this server: upload it first`,
     )
   }
 

@@ -27,6 +27,8 @@ export interface Uploads {
   ) => Promise<void>
   /** Id of what waits for an object, which is its taker's from now on; undefined: nothing. */
   readonly claim: (key: WorkloadKey) => string | undefined
+  /** Whether an upload of the object was claimed within the last 10 minutes. */
+  readonly wasClaimed: (key: WorkloadKey) => boolean
   /** Forgets what an object waits for. */
   readonly forget: (key: WorkloadKey) => Promise<void>
   /** Removes what was claimed; nothing for an empty id. */
@@ -43,6 +45,8 @@ const TIMEOUT_MS = 10 * 60_000
 const IDLE_MS = 30_000
 /** Longest wait for a place. */
 const WAIT_MS = 5000
+/** For so long, a missing upload is explained by another deployment of the object. */
+const CLAIMED_MS = 10 * 60_000
 /** What was uploaded and is not used is forgotten after so long. */
 const UNUSED_MS = 3600 * 1000
 
@@ -64,6 +68,8 @@ export function createUploads(options: UploadsOptions): Uploads {
   const { timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS, maxWaitMs = WAIT_MS } = options
   /** Uploaded, not yet run. */
   const waiting = new Map<string, Upload>()
+  /** When uploads were claimed, by object, oldest first; milliseconds of the monotonic clock. */
+  const claimed = new Map<string, number>()
   /** In progress, or waiting for a place. */
   const running = new Set<{ readonly namespace: string }>()
   const queue = createFairQueue({
@@ -106,8 +112,28 @@ export function createUploads(options: UploadsOptions): Uploads {
     if (id !== undefined) await removeFolder(folders.upload(id))
   }
 
+  function noteClaim(name: string): void {
+    const nowMs = performance.now()
+    for (const [other, ms] of claimed) {
+      if (nowMs - ms < CLAIMED_MS) break
+      claimed.delete(other)
+    }
+    claimed.delete(name)
+    claimed.set(name, nowMs)
+  }
+
   return {
-    claim,
+    claim(key) {
+      const id = claim(key)
+      if (id !== undefined) noteClaim(toObjectKey(key))
+      return id
+    },
+
+    wasClaimed(key) {
+      const ms = claimed.get(toObjectKey(key))
+      return ms !== undefined && performance.now() - ms < CLAIMED_MS
+    },
+
     forget,
 
     async remove(id) {

@@ -79,6 +79,18 @@ t.test('a priority may be below 0', async (t) => {
   t.match(await auth('list', 'rules'), /^low\t.*\t-5$/m)
 })
 
+t.test('a rule whose endpoint matches none of the service is reported', async (t) => {
+  const problem = /^mx: (\/config\/\*|Config\.Rd) matches no endpoint of config, which has Config\./
+  const create = (endpoint: string) =>
+    mx(['auth', 'create', 'rule', 'x', `--resource=service:config:${endpoint}`, '--priority=-9'])
+  t.match(await create('/config/*'), { code: 0, stderr: problem })
+  await auth('delete', 'rule', 'x')
+  t.match(await create('config.*'), { code: 0, stderr: '' })
+  await auth('delete', 'rule', 'x')
+  t.match(await mx(['auth', 'test', 'config', 'Config.Rd']), { stderr: problem })
+  t.match(await mx(['auth', 'test', 'nowhere', '/a']), { stderr: '' }, 'not registered yet')
+})
+
 t.test('rules and accounts are shown as YAML, too', async (t) => {
   t.match(await auth('list', 'rules', '-o', 'yaml'), /^- id: default$/m)
   await t.rejects(auth('list', 'rules', '-o', 'xml'), {

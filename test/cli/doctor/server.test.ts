@@ -16,8 +16,8 @@ t.test('a clock that is off, as tokens tell', (t) => {
     state: 'bad',
     found: '500 s behind the server',
   })
-  t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 2000), {
-    found: '100 s ahead of the server',
+  t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 8200), {
+    found: '7200 s ahead of the server',
   })
   t.match(checkClock('no token', 1), { state: 'ok' })
   t.end()

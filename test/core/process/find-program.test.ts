@@ -21,3 +21,19 @@ t.test('a program with a slash is of the folder, others of the search path', asy
     t.throws(() => findProgram(name, folder, folder), /is no program that can be run/)
   t.throws(() => findProgram('', folder, folder), /the command is empty/)
 })
+
+t.test('a script that the system could not run says why', async (t) => {
+  const folder = makeTempFolder(t, 'program')
+  const write = (text: string) => {
+    writeFileSync(join(folder, 'run.sh'), text)
+    chmodSync(join(folder, 'run.sh'), 0o755)
+    return () => findProgram('./run.sh', folder, '')
+  }
+  const lineEndings = /run\.sh has Windows line endings: its first line ends with CR/
+  t.throws(write('#!/bin/sh\r\necho a\r\n'), lineEndings)
+  t.throws(write('#!/usr/bin/env python3\r\n'), lineEndings)
+  t.throws(write('#!/no/such/sh\n'), /needs the interpreter \/no\/such\/sh, which does not exist/)
+  for (const text of ['#!/bin/sh\necho a\r\n', '#! /bin/sh -e', '#!', 'echo a\r\n'])
+    t.doesNotThrow(write(text))
+  t.doesNotThrow(() => findProgram('run.sh', '/', folder))
+})

@@ -17,7 +17,7 @@ t.test('what is wrong with a request is told, naming the field', async (t) => {
     [{ name: '../x' }, {}, /name.*must be letters/],
     [{ name: 'shop', version: '-x' }, {}, /version.*must be a branch/],
     [{ name: 'shop' }, {}, /service\.source is missing/],
-    [{ name: 'shop', source: SOURCE }, {}, /nothing was uploaded for shop@latest/],
+    [{ name: 'shop', source: SOURCE }, {}, /no source was uploaded for shop@latest/],
     [
       { name: 'shop', source: 'source://other:latest' },
       {},
@@ -79,6 +79,10 @@ t.test('a name that is taken is refused; with force it is updated', async (t) =>
   await runtime.settled('shop')
   await runtime.create('shop', toPlain('two'), { force: true })
   await runtime.settled('shop')
+  const resource = { service: { name: 'shop', source: 'source://shop:latest' } }
+  await t.rejects(runtime.call('Update', 'shop', { resource }), {
+    ...{ code: 409, message: /^another deployment of shop@latest used this upload/ },
+  })
   t.equal(await runtime.doors.call('shop'), 'two')
 })
 

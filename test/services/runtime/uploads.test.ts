@@ -44,6 +44,17 @@ t.test('what was uploaded waits for its object, once', async (t) => {
   t.equal(uploads.claim(KEY), undefined)
 })
 
+t.test('an upload that another deployment used is told from one that never was', async (t) => {
+  const { uploads } = open(t)
+  t.equal(uploads.wasClaimed(KEY), false)
+  t.equal(uploads.claim(KEY), undefined)
+  t.equal(uploads.wasClaimed(KEY), false)
+  await uploads.take(KEY, pack(t, 'one'))
+  uploads.claim(KEY)
+  t.equal(uploads.wasClaimed(KEY), true)
+  t.equal(uploads.wasClaimed({ ...KEY, namespace: 'acme' }), false)
+})
+
 t.test('a newer one takes the place of one that waits; what is forgotten is removed', async (t) => {
   const { folders, uploads } = open(t)
   await uploads.take(KEY, pack(t, 'one'))
