@@ -116,9 +116,10 @@ function toPluginMessage(
 }
 
 function toMessage(explanation: Explanation): Explained {
-  const { stages, route, rulings, nodes, sentTo, answer, ...rest } = explanation
+  const { stages, route, handler = '', rulings, nodes, sentTo, answer, ...rest } = explanation
   return {
     ...rest,
+    handler,
     stages: stages.map(({ plugin, hook }) => ({ plugin: plugin ?? '', hook })),
     ...(route !== undefined && {
       route: {

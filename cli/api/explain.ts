@@ -1,9 +1,7 @@
-import { parseServerAddress } from '../../core/network/address.ts'
-import type { Configuration } from '../../platform/configuration.ts'
 import type { AskedRequest, Explanation } from '../../platform/explain.ts'
-import { findEnvironment } from '../environments.ts'
 import { print, toFormat } from '../format.ts'
 import { CliError, EXIT } from '../output.ts'
+import { explainAtServer, type ServerExplanation } from './explain-at-server.ts'
 import { formatExplanation } from './format-explanation.ts'
 import { takeFlags } from './take-flags.ts'
 
@@ -27,7 +25,25 @@ export async function runExplain(words: readonly string[]): Promise<void> {
   const format = toFormat({ ...(output !== undefined && { output }) })
   const request = readRequest(rest, taken.header ?? [], taken.data?.[0])
   const flags = rest.slice(rest[0]!.startsWith('/') ? 1 : 2)
-  const isServer = flags.includes(SERVER)
+  const explanation = flags.includes(SERVER)
+    ? await explainAtServer(request, readEnvironment(flags, taken.env))
+    : await explainHere(request, flags)
+  await print(format, toDocument(request, explanation), formatExplanation(request, explanation))
+}
+
+/** The name of the environment. @throws {CliError} for a setting of a gateway: the server has its own. */
+function readEnvironment(
+  flags: readonly string[],
+  env: readonly string[] = [],
+): string | undefined {
+  const setting = flags.find((flag) => flag !== SERVER)
+  if (setting !== undefined)
+    throw usage(`--server explains with the settings of the server: ${setting} cannot be combined`)
+  return env.at(-1)
+}
+
+/** By the settings of this command line, as `mx api` would have them. */
+async function explainHere(request: AskedRequest, flags: readonly string[]): Promise<Explanation> {
   const [
     { readFlags },
     { configurationFrom },
@@ -43,30 +59,15 @@ export async function runExplain(words: readonly string[]): Promise<void> {
     import('../../platform/closing.ts'),
     import('../../platform/remote-gate.ts'),
   ])
-  const command = isServer ? 'server' : 'api'
-  const given = readFlags(
-    flags.filter((word) => word !== SERVER),
-    command,
-  )
-  const loaded = await configurationFrom(given, process.env, command)()
-  const configuration = isServer ? atServer(loaded, taken.env?.[0]) : loaded
+  const configuration = await configurationFrom(readFlags(flags, 'api'), process.env, 'api')()
   const log = createLog('silent')
   const closing = createClosing()
   try {
     const remote = await gates.openRemoteGate(configuration.settings, log, closing)
-    const explanation = await explain(request, { configuration, gate: remote?.gate, log }, closing)
-    const document = toDocument(request, explanation)
-    await print(format, document, formatExplanation(request, explanation))
+    return await explain(request, { configuration, gate: remote?.gate, log }, closing)
   } finally {
     await closing.close()
   }
-}
-
-/** Its services and rules are those of a server that runs. */
-function atServer(configuration: Configuration, env: string | undefined): Configuration {
-  const address = parseServerAddress(findEnvironment(env).address)!.text
-  const settings = { ...configuration.settings, registry: address, auth: address }
-  return { ...configuration, settings } as Configuration
 }
 
 function readRequest(
@@ -89,7 +90,7 @@ function readRequest(
   return { method, path, headers, ...(data !== undefined && { body: data }) }
 }
 
-function toDocument({ method, path }: AskedRequest, explanation: Explanation): object {
+function toDocument({ method, path }: AskedRequest, explanation: ServerExplanation): object {
   const { answer, why, ...rest } = explanation
   return {
     request: { method, path },

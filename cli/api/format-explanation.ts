@@ -1,11 +1,12 @@
-import type { AskedRequest, ExplainedRuling, Explanation } from '../../platform/explain.ts'
+import type { AskedRequest } from '../../platform/explain.ts'
+import type { ServerExplanation } from './explain-at-server.ts'
 
 const WIDTH = 10
 
 /** What became of a request, a line each, for people. */
 export function formatExplanation(
   { method, path }: AskedRequest,
-  explanation: Explanation,
+  explanation: ServerExplanation,
 ): string {
   const { stages, route, handler, namespace, account, rulings, nodes, sentTo, answer, why } =
     explanation
@@ -45,7 +46,12 @@ export function formatExplanation(
   return `${method} ${path}\n${body}`
 }
 
-function formatRuling({ namespace, resource, granted, rule }: ExplainedRuling): string {
+function formatRuling({
+  namespace,
+  resource,
+  granted,
+  rule,
+}: ServerExplanation['rulings'][number]): string {
   const verdict = granted ? 'granted' : 'denied'
   const by = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
   return `${verdict} by ${by}, of ${namespace}, for ${resource}`.replace('by no', 'since no')

@@ -94,6 +94,7 @@ export interface Explained {
     readonly handler: string
     readonly variables: readonly { readonly name: string; readonly value: string }[]
   }
+  readonly handler: string
   readonly rulings: readonly {
     readonly namespace: string
     readonly resource: string
@@ -202,6 +203,7 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
         variables: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
       }),
     ),
+    handler: Type.String({ description: 'That serves the request; empty: no route was found.' }),
     rulings: Type.Array(
       Type.Object({
         namespace: Type.String(),

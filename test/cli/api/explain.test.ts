@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { runExplain } from '../../../cli/api/explain.ts'
+import { openCliServer } from '../../fixtures/cli-server.ts'
 import { runMx } from '../../fixtures/mx.ts'
-import { openServer } from '../../fixtures/server.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const CONFIG = `
@@ -66,12 +67,16 @@ t.test('a WebSocket and an event are told as such', async (t) => {
   t.match(event, { sentTo: 'topic', route: { service: 'go.mx.api.user', endpoint: 'created' } })
 })
 
-t.test('--server: with the services and rules of a server that runs', async (t) => {
-  const { proxy, post } = await openServer(t)
-  const env = { MX_ENV_LOCAL_ADDRESS: proxy, MX_AUTH_ID: 'admin', MX_AUTH_SECRET: 'mx' }
-  const words = ['GET', '/registry/listServices', '--server', '--profile=test']
-  t.match(await explain(t, words, env, ''), {
+t.test('--server: the answer is that of the server', async (t) => {
+  const { run, post, url, token } = await openCliServer(t, [
+    '--max_body=1kb',
+    '--backend=greeter=127.0.0.1:9001',
+  ])
+  const at = async (...words: string[]) =>
+    JSON.parse(await run(() => runExplain([...words, '--server', '-o', 'json']), 'api'))
+  t.match(await at('GET', '/registry/listServices'), {
     route: { service: 'registry', endpoint: 'Registry.ListServices' },
+    handler: String,
     rulings: [
       {
         granted: true,
@@ -81,19 +86,30 @@ t.test('--server: with the services and rules of a server that runs', async (t) 
     ],
     sentTo: String,
   })
-  t.match(await explain(t, ['/registry/nothing', '--server', '--profile=test'], env, ''), {
+  t.match(await at('/registry/nothing'), {
     answer: { status: 404, Detail: 'endpoint not found: registry.Registry.Nothing' },
     why: /^the service declares .*Registry\.ListServices/,
   })
+  const greeter = await at('/greeter/hello')
+  t.match(greeter, { nodes: [{ address: '127.0.0.1:9001' }], answer: undefined }, 'a setting')
+  const body = 'x'.repeat(2000)
+  t.match(await at('POST', '/greeter/hello', '-d', body), { answer: { status: 413 } })
+  const { status } = await fetch(`${url}/greeter/hello`, { method: 'POST', body })
+  t.equal(status, 413)
   const rule = {
     ...{ id: 'closed', scope: '', access: 'DENIED', priority: 10 },
     resource: { type: 'service', name: 'store', endpoint: '*' },
   }
   t.equal((await post('/auth/rules/create', { rule })).status, 200)
-  t.match(await explain(t, ['/store/list', '--server', '--profile=test'], env, ''), {
+  t.match(await at('/store/list'), {
     rulings: [{ granted: false, rule: { id: 'closed' } }],
     answer: { status: 401, Status: 'Unauthorized' },
     why: /^rule closed denies it to nobody that is known: show who calls/,
+  })
+  t.match(await at('/store/list', '-H', `authorization: Bearer ${token}`), { account: 'admin' })
+  await t.rejects(at('/x', '--max_body=5kb'), {
+    message: /^--server explains with the settings of the server: --max_body=5kb cannot/,
+    status: 2,
   })
 })
 

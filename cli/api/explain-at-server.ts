@@ -1,0 +1,78 @@
+import { GatewayError } from '../../core/errors.ts'
+import type { AskedRequest, Explanation } from '../../platform/explain.ts'
+import { withSession } from '../session.ts'
+
+/** `Explanation` as the service `api` returns it (docs/api.md). */
+interface ExplainReply
+  extends Pick<Explanation, 'namespace' | 'account' | 'endpoints' | 'why' | 'known'> {
+  readonly handler: string
+  readonly stages: readonly { readonly plugin: string; readonly hook: string }[]
+  readonly route?: NonNullable<Explanation['route']>
+  readonly rulings: readonly {
+    readonly namespace: string
+    readonly resource: string
+    readonly granted: boolean
+    readonly rule: string
+  }[]
+  readonly nodes: NonNullable<Explanation['nodes']>
+  readonly sent_to: string
+  readonly answer?: { readonly status: number; readonly id: string; readonly detail: string }
+}
+
+/** The explanation of a server: rules by their id alone. */
+export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'> & {
+  readonly stages: readonly { readonly plugin: string | undefined; readonly hook: string }[]
+  readonly route: ExplainReply['route'] | undefined
+  readonly rulings: readonly (Omit<Explanation['rulings'][number], 'rule'> & {
+    readonly rule: { readonly id: string } | undefined
+  })[]
+}
+
+/**
+ * Has a running server explain a request: its own configuration, plugins, services and rules decide.
+ *
+ * @param env undefined: the selected environment.
+ * @throws {CliError} for a caller without the scope `admin`.
+ */
+export async function explainAtServer(
+  { method, path, headers, body = '' }: AskedRequest,
+  env: string | undefined,
+): Promise<ServerExplanation> {
+  let reply: ExplainReply | undefined
+  await withSession(env === undefined ? {} : { env }, async ({ call }) => {
+    const request = { method, path, headers: joinHeaders(headers), body }
+    reply = await call<ExplainReply>('api', 'Api.Explain', request)
+  })
+  return toExplanation(reply!)
+}
+
+function toExplanation(reply: ExplainReply): ServerExplanation {
+  const { stages, route, rulings, answer, sent_to, ...rest } = reply
+  return {
+    ...rest,
+    stages: stages.map(({ plugin, hook }) => ({ plugin: plugin || undefined, hook })),
+    route,
+    handler: reply.handler || undefined,
+    rulings: rulings.map(({ rule, ...ruling }) => ({
+      ...ruling,
+      rule: rule === '' ? undefined : { id: rule },
+    })),
+    sentTo: sent_to || undefined,
+    answer: answer && {
+      status: answer.status,
+      body: answer.id === '' ? answer.detail : '',
+      error:
+        answer.id === '' ? undefined : new GatewayError(answer.id, answer.status, answer.detail),
+    },
+  }
+}
+
+/** Repeated fields are one, separated as RFC 9110 section 5.3 and RFC 6265 section 5.4 have it. */
+function joinHeaders(headers: AskedRequest['headers']): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      [value].flat().join(name === 'cookie' ? '; ' : ', '),
+    ]),
+  )
+}
