@@ -77,16 +77,30 @@ export const ToldAccount: TUnsafe<AccountMessage> = Type.Unsafe(
   }),
 )
 
-export const Resource: TUnsafe<ResourceMessage> = Type.Unsafe(
-  Type.Object(
-    {
-      type: text('service, topic or *.'),
-      name: text('Full name of the service, or *.'),
-      endpoint: text('Handler.Method or a path, what they begin with (Handler.*, /path/*), or *.'),
-    },
-    { default: {} },
+const ResourceParts = Type.Object({
+  type: text('service, topic or *.'),
+  name: text('Full name of the service, or *.'),
+  endpoint: text('Handler.Method or a path, what they begin with (Handler.*, /path/*), or *.'),
+})
+
+/** An object, or `type:name:endpoint` (specification: Rule); handlers get the object. */
+export const Resource: TUnsafe<ResourceMessage> = Type.Codec(
+  Type.Refine(
+    Type.Unsafe<string | ResourceMessage>({
+      ...ResourceParts,
+      ...{ type: ['object', 'string'], default: {} },
+      description: 'An object, or type:name:endpoint such as service:helloworld:*.',
+    }),
+    (value) => typeof value !== 'string' || value.split(':').length === 3,
+    () => 'must be an object, or type:name:endpoint such as service:helloworld:*',
   ),
 )
+  .Decode((value): ResourceMessage => {
+    if (typeof value !== 'string') return value as ResourceMessage
+    const [type, name, endpoint] = value.split(':') as [string, string, string]
+    return { type, name, endpoint }
+  })
+  .Encode((resource) => resource) as unknown as TUnsafe<ResourceMessage>
 
 export const RuleOfCaller: TUnsafe<RuleMessage> = Type.Unsafe(
   Type.Object(

@@ -42,6 +42,26 @@ t.test('rules are made and deleted by administrators, and listed to members', as
   ])
 })
 
+t.test('a resource may be a string of three parts', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  await call('Rules.Create', { rule: { ...LOGIN, resource: 'service:auth:*' } }, ADMIN)
+  const { rules } = await call<List>('Rules.List', {}, ADMIN)
+  t.match(
+    rules.find(({ id }) => id === 'login'),
+    LOGIN,
+  )
+  t.match(await call('Rules.Test', { resource: 'service:auth:Auth.Token' }, ADMIN), {
+    granted: true,
+  })
+  for (const resource of ['service:auth', 'a:b:c:d', 5])
+    await t.rejects(call('Rules.Create', { rule: { ...LOGIN, id: 'x', resource } }, ADMIN), {
+      ...{ code: 400, message: /^request\.rule\.resource must be / },
+    })
+  await t.rejects(call('Rules.Test', { resource: 'service::Auth.Token' }, ADMIN), {
+    ...{ code: 400, message: /^request\.resource\.name must be / },
+  })
+})
+
 t.test('what is wrong with a request is told', async (t) => {
   const { call } = await openPlatformAuth(t)
   const create = (rule?: object) => call('Rules.Create', { rule }, ADMIN)
