@@ -15,7 +15,7 @@ import { findOwnTraces } from './own-traces.ts'
 import { type BrokerCallOptions, createPlatformBroker, publishTo } from './platform-broker.ts'
 import type { Schema } from './schema.ts'
 import { Service } from './service.ts'
-import { type SubscriberOptions, toReports } from './subscriptions.ts'
+import { type SubscriberOptions, toBrokerLog, toReports } from './subscriptions.ts'
 
 /** How a message is published. */
 export interface PublishOptions
@@ -108,8 +108,7 @@ export function createBroker(
   /** Of the platform's broker a front of its own. */
   function open(): CheckedBroker {
     if (front === undefined) {
-      const onWarning = (message: string): void => log?.warn({}, message)
-      const platform = { client: toClient(), call: options, ...(log && { onWarning }) }
+      const platform = { client: toClient(), call: options, ...(log && toBrokerLog(log)) }
       front = createChecked(createPlatformBroker(platform), log && toReports(log))
       own?.closeToo(close)
     }

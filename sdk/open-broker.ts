@@ -3,7 +3,7 @@ import type { Maybe } from '../core/chain.ts'
 import type { Broker, Unsubscribe } from '../core/contracts/broker.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 import type { Client } from './client.ts'
-import { createPlatformBroker } from './platform-broker.ts'
+import { createPlatformBroker, type PlatformBrokerOptions } from './platform-broker.ts'
 
 /** A broker that was opened by its text. */
 export interface OpenedBroker {
@@ -13,11 +13,9 @@ export interface OpenedBroker {
   readonly loaded: Promise<void>
 }
 
-export interface OpenBrokerOptions {
+export interface OpenBrokerOptions extends Pick<PlatformBrokerOptions, 'onWarning' | 'onInfo'> {
   /** Calls the service `broker`, for `mx`. */
   readonly client: () => Client
-  /** Told in a line when the broker goes away, refuses, or is back. @default a process warning */
-  readonly onWarning?: (message: string) => void
 }
 
 /** An adapter, and when it is known to be of use. */
@@ -97,6 +95,8 @@ export function openBroker(text: string, options: OpenBrokerOptions): OpenedBrok
       return leave
     },
 
+    reportDropped: (topic, count) => adapter?.reportDropped?.(topic, count),
+
     async close() {
       const opened = await loading.catch(() => undefined)
       await Promise.allSettled([...leaves].map((leave) => leave()))
@@ -139,14 +139,17 @@ async function loadMemory(): Promise<Loaded> {
   return { broker: await memory }
 }
 
-async function loadMx({ client, onWarning }: OpenBrokerOptions): Promise<Loaded> {
-  return { broker: createPlatformBroker({ client: client(), ...(onWarning && { onWarning }) }) }
+async function loadMx({ client, ...reports }: OpenBrokerOptions): Promise<Loaded> {
+  return { broker: createPlatformBroker({ client: client(), ...reports }) }
 }
 
-async function loadRemote(address: string, { onWarning }: OpenBrokerOptions): Promise<Loaded> {
+async function loadRemote(
+  address: string,
+  { client: _, ...reports }: OpenBrokerOptions,
+): Promise<Loaded> {
   const { Client } = await import('./client.ts')
   const client = new Client({ address })
-  const broker = createPlatformBroker({ client, ...(onWarning && { onWarning }) })
+  const broker = createPlatformBroker({ client, ...reports })
   const close = async (): Promise<void> => {
     await broker.close?.()
     client.close()

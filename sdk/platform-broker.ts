@@ -8,6 +8,7 @@ import type {
   Unsubscribe,
 } from '../core/contracts/broker.ts'
 import { GatewayError } from '../core/errors.ts'
+import { isStopping } from '../core/is-stopping.ts'
 import { PAYLOAD_MAX_BYTES } from '../core/rpc/frames.ts'
 import type { CallStream } from './call-stream.ts'
 import type { CallOptions, Client } from './client.ts'
@@ -21,6 +22,8 @@ export interface PlatformBrokerOptions {
   readonly call?: BrokerCallOptions
   /** Told in a line when a subscription broke, and when it is back. @default a process warning */
   readonly onWarning?: (message: string) => void
+  /** In place of {@link onWarning} while the service is only being restarted: it announced that it stops (503). @default none */
+  readonly onInfo?: (message: string) => void
 }
 
 /** A message as the service has it, in JSON. */
@@ -33,6 +36,8 @@ interface WireMessage {
 const SERVICE = 'broker'
 /** A subscription that stood this long was a good one: the next pause is short again. */
 const GOOD_MS = 5000
+/** A service that announced its stop and is gone for longer is not just being restarted. */
+const RESTART_MS = 30_000
 /** Headers, and what JSON writes around them. */
 const ENVELOPE_BYTES = 256 * 1024
 /** Codes of errors that the next attempt would meet again. */
@@ -62,6 +67,7 @@ export async function publishTo(
  */
 export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
   const { client, call = {}, onWarning = (message) => process.emitWarning(message) } = options
+  const { onInfo = () => {} } = options
   const leaves = new Set<() => void>()
   let closed = false
 
@@ -97,15 +103,14 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
       const backOff = createBackOff()
       let begunMs = performance.now()
       let lostMs: number | undefined
+      let report = onWarning
       while (!signal.aborted) {
         try {
           if (lostMs !== undefined) {
             stream = open(topic, queue)
             await stream.begun()
             begunMs = performance.now()
-            onWarning(
-              `the subscription to ${topic} is back after ${Math.round(begunMs - lostMs)} ms`,
-            )
+            report(`the subscription to ${topic} is back after ${Math.round(begunMs - lostMs)} ms`)
             lostMs = undefined
           }
           await read()
@@ -121,7 +126,12 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
             lostMs = performance.now()
             if (lostMs - begunMs > GOOD_MS) backOff.reset()
             const { message } = error as Error
-            onWarning(`the subscription to ${topic} broke: ${message}; subscribing again`)
+            report = isStopping(error) ? onInfo : onWarning
+            report(`the subscription to ${topic} broke: ${message}; subscribing again`)
+          } else if (report === onInfo && performance.now() - lostMs > RESTART_MS) {
+            report = onWarning
+            const { message } = error as Error
+            report(`the subscription to ${topic} is still broken: ${message}; subscribing again`)
           }
           await delay(backOff.next(), undefined, { signal }).catch(() => {})
         }

@@ -3,6 +3,7 @@ import type { Registry, Service as ServiceEntry } from '../core/contracts/regist
 import type { PluginLog } from '../core/define-plugin.ts'
 import { Outages } from '../core/directory/outages.ts'
 import { inTime } from '../core/in-time.ts'
+import { isStopping } from '../core/is-stopping.ts'
 import { isRefusal } from '../core/registry-refusal.ts'
 
 export interface RegistrationOptions {
@@ -132,7 +133,9 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       const spentMs = performance.now() - startMs
       await inTime(Promise.resolve(send()), Math.max(1, Math.round(leftMs - spentMs)))
     } catch (error) {
-      log.warn({ reason: toError(error).message, registry: registry.name }, `could not ${what}`)
+      const details = { reason: toError(error).message, registry: registry.name }
+      // A registry that is being stopped forgets its nodes.
+      log[isStopping(error) ? 'info' : 'warn'](details, `could not ${what}`)
     }
     leftMs -= performance.now() - startMs
   }

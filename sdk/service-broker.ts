@@ -6,7 +6,7 @@ import type { Subscriber } from './message.ts'
 import { nameBroker, openBroker, toBrokerSource } from './open-broker.ts'
 import type { OwnBroker } from './own-brokers.ts'
 import type { Schema } from './schema.ts'
-import { type SubscriberOptions, Subscriptions, toReports } from './subscriptions.ts'
+import { type SubscriberOptions, Subscriptions, toBrokerLog, toReports } from './subscriptions.ts'
 import type { Traces } from './traces.ts'
 
 export interface ServiceBrokerOptions {
@@ -63,8 +63,7 @@ export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroke
 
   function open(from: Broker | string): Opened {
     if (typeof from !== 'string') return { checked: createBroker(from, toReports(log)) }
-    const onWarning = (message: string): void => log.warn({}, message)
-    const { broker, loaded } = openBroker(from, { client, onWarning })
+    const { broker, loaded } = openBroker(from, { client, ...toBrokerLog(log) })
     return { checked: createBroker(broker, toReports(log)), loaded, close: broker.close }
   }
 

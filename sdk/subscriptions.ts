@@ -8,6 +8,7 @@ import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isRefusal } from '../core/registry-refusal.ts'
 import { createMessageHandler, type Subscriber } from './message.ts'
+import type { PlatformBrokerOptions } from './platform-broker.ts'
 import type { Schema } from './schema.ts'
 import type { Traces } from './traces.ts'
 
@@ -140,6 +141,16 @@ export function toReports(log: PluginLog): Pick<DeliveryOptions, 'onError' | 'on
     onError: ({ topic }, error) => log.error({ err: error, topic }, 'a subscriber failed'),
     onDrop: ({ topic }, count) =>
       log.warn({ topic, count }, 'a subscriber is too slow: messages dropped'),
+  }
+}
+
+/** Writes into a log how subscriptions of the platform's broker fare. */
+export function toBrokerLog(
+  log: PluginLog,
+): Required<Pick<PlatformBrokerOptions, 'onWarning' | 'onInfo'>> {
+  return {
+    onWarning: (message) => log.warn({}, message),
+    onInfo: (message) => log.info({}, message),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AuthSource, Gate } from '../contracts/auth.ts'
 import type { PluginLog } from '../define-plugin.ts'
+import { isStopping } from '../is-stopping.ts'
 import { createGate } from './gate.ts'
 import { createLateSource } from './late-source.ts'
 
@@ -18,7 +19,7 @@ export function openGate(log: PluginLog): OpenedGate {
     onOutage(reason) {
       if (reason === undefined) log.info({}, 'rules and keys can be read again')
       else
-        log.warn(
+        log[isStopping(reason) ? 'info' : 'warn'](
           { reason: reason.message },
           'rules and keys cannot be read; what is known of them stays in force',
         )

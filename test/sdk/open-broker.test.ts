@@ -132,3 +132,15 @@ t.test('a program is told of its broker by an option, else by MX_BROKER', async 
     'nats',
   ])
 })
+
+t.test(
+  'drops of a subscriber are reported to a broker that is opened by its address',
+  async (t) => {
+    const platform = await openPlatformBroker(t)
+    const { broker, loaded } = open(t, `mx://${platform.address}`)
+    await loaded
+    broker.reportDropped!('a', 3)
+    await until(() => platform.broker.droppedRemotely === 3)
+    t.doesNotThrow(() => open(t, 'memory').broker.reportDropped!('a', 1))
+  },
+)

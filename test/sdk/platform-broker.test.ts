@@ -5,7 +5,7 @@ import { createBroker } from '../../core/broker/broker.ts'
 import type { Message } from '../../core/contracts/broker.ts'
 import type { Client } from '../../sdk/client.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
-import { ServiceError } from '../../sdk/errors.ts'
+import { badGateway, ServiceError } from '../../sdk/errors.ts'
 import { createPlatformBroker } from '../../sdk/platform-broker.ts'
 import { createBrokerService } from '../../services/broker/service.ts'
 import { testBroker } from '../contracts/broker.ts'
@@ -23,9 +23,10 @@ const textOf = ({ body }: Message): string => Buffer.from(body).toString()
 
 function open(t: Test, client: Client, namespace?: string) {
   const warnings: string[] = []
+  const report = (message: string): void => void warnings.push(message)
   const broker = createPlatformBroker({
     client,
-    onWarning: (message) => warnings.push(message),
+    ...{ onWarning: report, onInfo: report },
     ...(namespace !== undefined && { call: { namespace } }),
   })
   t.teardown(() => broker.close?.())
@@ -194,4 +195,41 @@ t.test('the server counts what the queue of a subscriber drops', async (t) => {
     8,
     'the warnings tell of all, though it never catches up',
   )
+})
+
+t.test('a service that announces its stop is no warning; one that is lost is', async (t) => {
+  const { client, close } = await openPlatformBroker(t)
+  const warnings: string[] = []
+  const infos: string[] = []
+  const broker = createPlatformBroker({
+    client,
+    onWarning: (message) => warnings.push(message),
+    onInfo: (message) => infos.push(message),
+  })
+  t.teardown(() => broker.close?.())
+  await broker.subscribe('a', () => {})
+  await close()
+  await until(() => infos.length > 0)
+  t.match(infos, [/^the subscription to a broke: the broker is being stopped; subscribing again$/])
+  t.same(warnings, [])
+
+  const lost = createPlatformBroker({
+    client: {
+      stream: () => ({
+        begun: async () => {},
+        cancel() {},
+        async next() {
+          throw badGateway('broker', 'bad gateway: the service went away')
+        },
+        [Symbol.asyncIterator]() {
+          return this
+        },
+      }),
+    } as unknown as Client,
+    onWarning: (message) => warnings.push(message),
+  })
+  await lost.subscribe('b', () => {})
+  await until(() => warnings.length > 0)
+  await lost.close?.()
+  t.match(warnings[0], /^the subscription to b broke: bad gateway/)
 })

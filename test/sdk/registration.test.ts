@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
+import { unavailable } from '../../sdk/errors.ts'
 import { register } from '../../sdk/registration.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
@@ -269,9 +270,22 @@ t.test('a registry that cannot be told to forget keeps nobody from stopping', as
     log,
   })
   await registration.end()
-  t.match(lines, [/could not deregister/])
+  t.match(lines, [/"level":40.*could not deregister/])
   const { register: _, ...readOnly } = registry
   await (await register({ registry: readOnly, entry, log })).end()
+})
+
+t.test('a registry that is being stopped itself is no warning', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  const cause = unavailable('registry', 'the registry is being stopped')
+  const registration = await register({
+    registry: { ...registry, deregister: () => Promise.reject(new Error('no', { cause })) },
+    entry,
+    log,
+  })
+  await registration.end()
+  t.match(lines, [/"level":30.*could not deregister/])
 })
 
 t.test('a node that is about to leave is registered as draining, until it has left', async (t) => {
