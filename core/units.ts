@@ -7,7 +7,6 @@ const SIZES: Readonly<Record<string, number>> = {
   tb: 1024 ** 4,
 }
 const DURATIONS: Readonly<Record<string, number>> = {
-  '': 1,
   ms: 1,
   s: 1000,
   m: 60_000,
@@ -33,13 +32,20 @@ export function parseSize(text: string | number): number {
 }
 
 /**
- * A span of time written for people, in milliseconds: `250` (milliseconds), `250ms`, `30s`, `5m`, `2h`, `1d`.
- * `none` is no limit: `Infinity`.
+ * A span of time written for people, in milliseconds: `0`, `250ms`, `30s`, `5m`, `2h`, `1d`. The unit is required: a bare `5` is
+ * seconds in nginx and systemd, milliseconds in HAProxy. `none` is no limit: `Infinity`.
  *
  * @throws {RangeError} naming the accepted forms.
  */
 export function parseDuration(text: string | number): number {
-  return parseAmount(text, DURATIONS, 'a duration such as 250ms, 30s, 5m, 2h or none')
+  const wanted = 'a duration such as 250ms, 30s, 5m, 2h or none'
+  const bare = String(text).trim()
+  if (/^0+(?:\.0+)?$/.test(bare)) return 0
+  if (/^\d{1,15}(?:\.\d{1,6})?$/.test(bare))
+    throw new RangeError(
+      `must be ${wanted}, got ${JSON.stringify(text)} without a unit: write ${bare}ms or ${bare}s`,
+    )
+  return parseAmount(text, DURATIONS, wanted)
 }
 
 /** {@link parseSize} the other way: the largest unit that divides the number. */

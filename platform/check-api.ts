@@ -5,7 +5,7 @@ import { findOddities } from './find-oddities.ts'
 import { openClientCa } from './listening.ts'
 import type { Log } from './log.ts'
 import { openTls } from './open-tls.ts'
-import { planPlugins } from './plan-plugins.ts'
+import { formatSpecifier, planPlugins } from './plan-plugins.ts'
 import { openRemoteGate } from './remote-gate.ts'
 import { listNames } from './services.ts'
 import { SELF_SIGNED } from './settings-tls.ts'
@@ -64,7 +64,7 @@ export async function checkApi(
     file,
     address: formatAddress(settings.address),
     handler: settings.handler,
-    plugins: plan.map(({ specifier }) => specifier),
+    plugins: plan.map(formatSpecifier),
     services: listNames(configuration),
     warnings: findOddities(configuration),
   }

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { isAbsolute, relative, resolve } from 'node:path'
 import type { Configuration } from './configuration.ts'
 import { DEFAULT_PLUGINS, type DefaultPlugin } from './default-plugins.ts'
 import { SETTINGS } from './settings.ts'
@@ -83,6 +83,13 @@ function addedPlugins({ settings }: Configuration): PlannedPlugin[] {
     const isFile = /^\.{0,2}\//.test(specifier)
     return { specifier: isFile ? resolve(specifier) : specifier, options: {}, source: PLUGIN_FLAG }
   })
+}
+
+/** A plugin as people write it: a file relative to the working folder, anything else by name. */
+export function formatSpecifier({ specifier }: PlannedPlugin): string {
+  if (!isAbsolute(specifier)) return specifier
+  const path = relative(process.cwd(), specifier)
+  return path.startsWith('..') ? path : `./${path}`
 }
 
 function findRepeated(plan: readonly PlannedPlugin[]): string[] {

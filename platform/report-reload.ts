@@ -1,7 +1,7 @@
 import type { Configuration } from './configuration.ts'
 import { findOddities } from './find-oddities.ts'
 import type { Log } from './log.ts'
-import { planPlugins } from './plan-plugins.ts'
+import { formatSpecifier, planPlugins } from './plan-plugins.ts'
 import { listOwn, listServices, OWN_SETTINGS } from './services.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import { SETTING_KEYS } from './settings-sources.ts'
@@ -45,7 +45,9 @@ function toServices(configuration: Configuration): Map<string, unknown> {
 }
 
 function toPlugins(configuration: Configuration): Map<string, unknown> {
-  return new Map(planPlugins(configuration).map(({ specifier, options }) => [specifier, options]))
+  return new Map(
+    planPlugins(configuration).map((plugin) => [formatSpecifier(plugin), plugin.options]),
+  )
 }
 
 function compare(

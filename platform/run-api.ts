@@ -21,7 +21,7 @@ import { pluginFiles } from './load-plugin.ts'
 import { createLog, type Log } from './log.ts'
 import { obeyPrimary } from './obey-primary.ts'
 import { OWN_FOLDER, openTls } from './open-tls.ts'
-import { planPlugins } from './plan-plugins.ts'
+import { formatSpecifier, planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
 import { type Reloading, reloadOnChange } from './reload-on-change.ts'
 import { createReloader, logRefusal } from './reloader.ts'
@@ -322,7 +322,7 @@ function announce(
     workers,
     config: file,
     services: listNames(configuration),
-    plugins: planPlugins(configuration).map(({ specifier }) => specifier),
+    plugins: planPlugins(configuration).map(formatSpecifier),
   }
   printBanner(facts, log)
   for (const oddity of findOddities(configuration)) log.warn(oddity)

@@ -24,9 +24,10 @@ t.test('sizes are bytes, with kb, mb, gb and tb as powers of 1024', async (t) =>
   for (const [text, bytes] of cases) t.equal(parseSize(text), bytes, `${text}`)
 })
 
-t.test('durations are milliseconds unless a unit says otherwise', async (t) => {
+t.test('durations are milliseconds, with a unit', async (t) => {
   const cases: [string | number, number][] = [
-    ['250', 250],
+    ['0', 0],
+    [0, 0],
     ['250ms', 250],
     ['1.5s', 1500],
     ['5m', 300_000],
@@ -35,6 +36,17 @@ t.test('durations are milliseconds unless a unit says otherwise', async (t) => {
     ['none', Number.POSITIVE_INFINITY],
   ]
   for (const [text, ms] of cases) t.equal(parseDuration(text), ms, `${text}`)
+})
+
+t.test('a duration without a unit is rejected with the units that may be meant', async (t) => {
+  for (const [text, units] of [
+    ['5', '5ms or 5s'],
+    [250, '250ms or 250s'],
+    [' 1.5 ', '1.5ms or 1.5s'],
+  ] as const)
+    t.throws(() => parseDuration(text), {
+      message: `must be a duration such as 250ms, 30s, 5m, 2h or none, got ${JSON.stringify(text)} without a unit: write ${units}`,
+    })
 })
 
 t.test('what is neither is refused with the accepted forms', async (t) => {

@@ -1,8 +1,9 @@
+import { resolve } from 'node:path'
 import t from 'tap'
 import { NO_CONFIG } from '../../platform/config.ts'
 import { parseConfig } from '../../platform/config-file.ts'
 import type { Configuration } from '../../platform/configuration.ts'
-import { planGuards, planPlugins } from '../../platform/plan-plugins.ts'
+import { formatSpecifier, planGuards, planPlugins } from '../../platform/plan-plugins.ts'
 import { buildPlugins } from '../../platform/plugin-list.ts'
 import { readEnvironment } from '../../platform/settings-env.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
@@ -161,4 +162,12 @@ t.test('a list of plugins does not do without auth, but --auth=none does', async
     ({ specifier }) => specifier === 'auth',
   )
   t.same(plan?.options, { forwardToken: true, forwardAccount: false })
+})
+
+t.test('plugin files are shown relative to the working folder', (t) => {
+  const show = (specifier: string) => formatSpecifier({ specifier, options: {}, source: '' })
+  t.equal(show(resolve('plugins', 'hello.ts')), './plugins/hello.ts')
+  t.equal(show(resolve('..', 'hello.ts')), '../hello.ts')
+  for (const name of ['cors', 'mx-plugin-hello', '@acme/hello']) t.equal(show(name), name)
+  t.end()
 })

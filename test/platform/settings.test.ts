@@ -66,7 +66,7 @@ t.test('values are read from flags and from variables alike', async (t) => {
     [['--admin_address=none'], { MX_ADMIN_ADDRESS: 'none' }, { adminAddress: undefined }],
     [['--drain_delay', '5s'], { MX_DRAIN_DELAY: '5s' }, { drainDelayMs: 5000 }],
     [['--drain_delay=0'], { MX_DRAIN_DELAY: '0s' }, { drainDelayMs: 0 }],
-    [['--drain_timeout', '250'], { MX_DRAIN_TIMEOUT: '250ms' }, { drainTimeoutMs: 250 }],
+    [['--drain_timeout', '250ms'], { MX_DRAIN_TIMEOUT: '250ms' }, { drainTimeoutMs: 250 }],
     [['--drain-timeout', 'none'], { MX_DRAIN_TIMEOUT: 'none' }, { drainTimeoutMs: 2 ** 31 - 1 }],
     [['--max_body', '1.5mb'], { MX_MAX_BODY: '1536kb' }, { maxBodyBytes: 1536 * 1024 }],
     [['--max_body', 'none'], { MX_MAX_BODY: 'none' }, { maxBodyBytes: Number.POSITIVE_INFINITY }],

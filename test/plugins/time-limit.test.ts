@@ -34,7 +34,7 @@ for (const [name, create] of [
   t.test(
     `${name}: a reply that has begun is cut, and an upload that goes on is answered`,
     async (t) => {
-      const built = buildPlugin(plugin, { limit: 200 })
+      const built = buildPlugin(plugin, { limit: '200ms' })
       t.teardown(() => built.close?.())
       const { port } = await openListener(
         t,
