@@ -66,7 +66,8 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       if (state === 'ended') log.info(details, isKnown ? 'registered again' : 'registered')
       else {
         const message = state === 'began' ? 'could not register' : 'still cannot register'
-        log.warn({ ...details, reason: reason.message }, `${message}; trying again`)
+        const level = state === 'began' && isStopping(reason) ? 'info' : 'warn'
+        log[level]({ ...details, reason: reason.message }, `${message}; trying again`)
       }
     },
   })
