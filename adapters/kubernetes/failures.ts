@@ -9,10 +9,10 @@ export interface Attempt {
 
 const WATCH: Attempt = { verb: 'watch', verbs: 'get, list and watch' }
 
-const MAX_RETRY_MS = 30_000
+const MAX_RETRY_MS = 10_000
 
 /**
- * Milliseconds to wait after so many failures in a row: doubled each time up to half a minute, and not shorter than the
+ * Milliseconds to wait after so many failures in a row: doubled each time up to 10 s, and not shorter than the
  * server asks for. Jittered: gateways that lost the same server are not to come back together.
  */
 export function toRetryMs(error: unknown, failures: number, firstMs: number): number {

@@ -24,7 +24,10 @@ export interface ReflectOptions<T> {
   readonly onList: (items: ReadonlyMap<string, T>) => void
   /** Told of changes, those that came together at a time. */
   readonly onChanges: (changes: readonly Change<T>[]) => void
-  /** Told after each attempt: the reason why it failed, or undefined once the watch stands. */
+  /**
+   * Called with the reason of each failed attempt, and with undefined when the collection is followed: first, and after a failure once
+   * nothing is missing any more.
+   */
   readonly onOutage: (reason: Error | undefined) => void
   /** Objects of one answer: the time to parse it holds up everything else. @default 100 */
   readonly pageSize?: number
@@ -36,7 +39,7 @@ export interface ReflectOptions<T> {
   readonly graceMs?: number
 }
 
-/** A watch that lasted as long was no failure. */
+/** A watch that lasted as long was no failure. A server that rejects its place does so with the first event. */
 const STEADY_MS = 1000
 const MAX_PAGE_BYTES = 256 * 1024 ** 2
 /** etcd holds objects of 1.5 MiB at most. */
@@ -58,6 +61,9 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
   let place: string | undefined
   /** Whether the server accepted the watch of this turn. */
   let standing = false
+  let isFollowing = false
+  /** Expired lists and watches in a row: the first is mended by a list at once, more of them are failures. */
+  let expiries = 0
 
   /** Asks for the collection and lets `read` take the answer, all within a time. */
   async function ask<R>(
@@ -107,7 +113,19 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     place = version
   }
 
-  async function watch(from: string): Promise<void> {
+  function follow(): void {
+    if (isFollowing || stop.signal.aborted) return
+    isFollowing = true
+    onOutage(undefined)
+  }
+
+  function fail(failure: unknown): void {
+    isFollowing = false
+    onOutage(explain(failure, resource))
+  }
+
+  /** @param isListed whether `from` is of a list just read: changes since another place may have been dropped by the server. */
+  async function watch(from: string, isListed: boolean): Promise<void> {
     const seconds = Math.ceil(watchSeconds * (0.75 + Math.random() / 4))
     const query = {
       watch: '1',
@@ -117,8 +135,17 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     }
     await ask(query, seconds * 1000 + graceMs, async (response) => {
       standing = true
-      onOutage(undefined)
-      for await (const lines of readLines(response, MAX_EVENT_BYTES)) hear(lines)
+      // The API server answers 200 to a place that is too old, too, and ends the watch by its first event.
+      const timer = isListed ? undefined : setTimeout(follow, STEADY_MS)
+      if (isListed) follow()
+      try {
+        for await (const lines of readLines(response, MAX_EVENT_BYTES)) {
+          hear(lines)
+          follow()
+        }
+      } finally {
+        clearTimeout(timer)
+      }
     })
   }
 
@@ -147,12 +174,12 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     let failures = 0
     while (!stop.signal.aborted) {
       const beganMs = performance.now()
-      const isResumed = place !== undefined
+      const isListed = place === undefined
       let failure: unknown
       standing = false
       try {
         if (place === undefined) await list()
-        if (place !== undefined) await watch(place)
+        if (place !== undefined) await watch(place, isListed)
       } catch (error) {
         failure = error
       }
@@ -160,14 +187,13 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
       const status = failure instanceof ApiError ? failure.status : undefined
       const isMisplaced = status !== undefined && WRONG_PLACE.has(status)
       if (isMisplaced || (status !== undefined && standing)) place = undefined
-      // That changes were missed is mended by a list. A connection that broke may be there again.
-      const isMended = status === TOO_OLD ? standing || isResumed : standing && status === undefined
-      if (failure !== undefined && !isMended) onOutage(explain(failure, resource))
-      if (isMisplaced && isResumed && !standing) continue
-      if (standing && performance.now() - beganMs >= STEADY_MS) {
-        failures = 0
-        if (failure === undefined) continue
-      }
+      const isSteady = standing && performance.now() - beganMs >= STEADY_MS
+      if (isSteady) failures = expiries = 0
+      if (status === TOO_OLD && expiries++ === 0) continue
+      // A connection that broke may be there again.
+      if (failure !== undefined && !(standing && status === undefined)) fail(failure)
+      if (isMisplaced && !isListed && !standing) continue
+      if (isSteady && failure === undefined) continue
       const pauseMs = toRetryMs(failure, failures++, retryMs)
       await delay(pauseMs, undefined, { signal: stop.signal }).catch(() => {})
     }
