@@ -76,6 +76,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
   return {
     name: 'kubernetes',
     runs: 'image',
+    scope: 'cluster',
     apply: (workload) => inTurn(workload, (place) => deploy(place, workload, podSecurity)),
     remove: (key) => inTurn(key, (place) => undeploy(place, key)),
 

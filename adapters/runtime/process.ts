@@ -135,6 +135,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   return {
     name: 'process',
     runs: 'process',
+    scope: 'server',
 
     apply: (workload) =>
       inOrder(workload, async () => {

@@ -116,6 +116,8 @@ export interface Runtime {
   readonly name: string
   /** Which programs it runs. */
   readonly runs: Program['kind']
+  /** Where workloads are: of this server alone, or of a cluster, where any server that uses it may act on them. */
+  readonly scope: 'server' | 'cluster'
   /** Takes a workload in, in place of what runs under its key; what comes of it is told by `watch` and `read`. */
   readonly apply: (workload: Workload) => Maybe<void>
   /** Ends every copy; done once none runs. A key that is not there does not matter. */

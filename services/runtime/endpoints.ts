@@ -40,8 +40,8 @@ export interface RuntimeEndpointsOptions {
   readonly runtime: Runtime
   readonly servers: Servers
   readonly nowMs: () => number
-  /** Id of this server. */
-  readonly server: string
+  /** Whether this server may act on an object. */
+  readonly owns: (record: ServiceRecord) => boolean
   readonly checks: AccountChecks
   /** Checks that a caller may run programs. */
   readonly checkRun: AccountCheck
@@ -53,7 +53,7 @@ const NONE = Type.Object({})
 
 /** What the handler `Runtime` offers (reference 7.1): to members what there is, to administrators of the namespace the rest (reference 2.2). */
 export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoints {
-  const { operations, objects, watches, runtime, servers, nowMs, server, checks, tell } = options
+  const { operations, objects, watches, runtime, servers, nowMs, owns, checks, tell } = options
   const { checkRun } = options
   const { ending } = options
 
@@ -105,10 +105,10 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         const found = await objects.list(namespace, service || undefined, ctx.signal)
         const isMeant = (one: { readonly version: string; readonly type?: string }) =>
           (version === '' || one.version === version) && (type === '' || one.type === type)
-        const isElsewhere = found.records.some((record) => record.server !== server)
+        const isElsewhere = !found.records.every(owns)
         const away = isElsewhere ? await servers.findAway(ctx.signal) : undefined
         const toMessage = (record: ServiceRecord) => {
-          const seenMs = away?.get(record.server)
+          const seenMs = owns(record) ? undefined : away?.get(record.server)
           const message = toServiceMessage(record)
           return seenMs === undefined
             ? message
@@ -191,7 +191,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         checks.mustBeAdmin(ctx, namespace, idOf(ctx))
         if (service === '') throw badRequest(idOf(ctx), 'request.service is missing')
         const record = await objects.find(namespace, { name: service, version }, idOf(ctx))
-        mustBeHere(record, server, idOf(ctx))
+        mustBeHere(record, owns, idOf(ctx))
         const lines = runtime.logs(record, {
           ...(count > 0 && { lines: count }),
           ...(since > 0 && { sinceMs: since * 1000 }),
@@ -210,7 +210,11 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
 }
 
 /** @throws {GatewayError} 503 for an object that another server runs. */
-export function mustBeHere(record: ServiceRecord, server: string, errorId: string): void {
-  if (record.server === server) return
+export function mustBeHere(
+  record: ServiceRecord,
+  owns: (record: ServiceRecord) => boolean,
+  errorId: string,
+): void {
+  if (owns(record)) return
   throw unavailable(errorId, `server ${record.server} runs it: ask that one`)
 }

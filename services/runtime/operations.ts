@@ -52,7 +52,10 @@ export interface OperationsOptions {
   readonly accounts: Pick<ServiceAccounts, 'remove'>
   readonly admission: Admission
   readonly runtime: Runtime
+  /** Id of this server. */
   readonly server: string
+  /** Whether this server may act on an object. */
+  readonly owns: (record: ServiceRecord) => boolean
   /** Whether repositories of a namespace may be files of this machine. */
   readonly allowsLocal: (namespace: string) => boolean
   /** How long another server may take to remove something, milliseconds. */
@@ -73,6 +76,7 @@ export function createOperations(options: OperationsOptions): Operations {
     secrets,
     runtime,
     server,
+    owns,
     allowsLocal,
     otherServerMs,
     nowMs,
@@ -157,7 +161,7 @@ export function createOperations(options: OperationsOptions): Operations {
     await checkLetterCase(namespace, name, errorId)
     const key = { namespace, name, version: given || LATEST }
     const there = await objects.read(key)
-    const hasFailed = there !== undefined && neverCameUp(there) && there.server === server
+    const hasFailed = there !== undefined && neverCameUp(there) && owns(there)
     if (there !== undefined && !hasFailed) {
       if (options.force && !there.deleting) return { record: await update(order), isNew: false }
       throw there.deleting ? toLeaving(key, errorId) : toTaken(key, errorId)
@@ -214,7 +218,7 @@ export function createOperations(options: OperationsOptions): Operations {
       throw badRequest(errorId, `there is nothing ${formatObject(key)} could be rolled back to`)
     const isNewSource = service.source !== '' && service.source !== there.source
     const isUpload = isUploaded(service.source)
-    if (isUpload && there.server !== server)
+    if (isUpload && !owns(there))
       throw unavailable(errorId, `server ${there.server} runs it: upload the source there`)
     checkImage(wish.image, errorId)
     const source = service.source || there.source
@@ -259,7 +263,7 @@ export function createOperations(options: OperationsOptions): Operations {
   async function remove(order: Order): Promise<ServiceRecord> {
     const { namespace, service, options, errorId } = order
     const there = await objects.find(namespace, service, errorId, 'all')
-    const isOwn = there.server === server
+    const isOwn = owns(there)
     const gone = waitFor(toObjectKey(there))
     try {
       const leaving = await objects.change(there, (now) => ({

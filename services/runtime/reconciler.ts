@@ -22,8 +22,10 @@ export interface ReconcilerOptions {
   readonly store: Store
   readonly objects: Objects
   readonly runtime: Runtime
-  /** Id of this server: it runs the objects that name it. */
-  readonly server: string
+  /** Whether this server may act on an object. */
+  readonly owns: (record: ServiceRecord) => boolean
+  /** Whether it acts now: false while another server does. */
+  readonly isActing: () => boolean
   readonly folders: Folders
   readonly prepare: Prepare
   /** As of {@link createDeployments}. */
@@ -43,6 +45,10 @@ export interface ReconcilerOptions {
 export interface Reconciler {
   /** Reads all there is; what it finds runs from then on. @throws {GatewayError} 503 when the store cannot be reached. */
   readonly begin: () => Promise<void>
+  /** Acts on everything from now on: another server may have changed it since. */
+  readonly resume: () => void
+  /** Stops what is in progress, which the server that acts from now on begins again. */
+  readonly pause: () => Promise<void>
   /** Resolves once everything that was changed before has been noticed. */
   readonly refresh: () => Promise<void>
   /** Records of all servers, by their keys. */
@@ -62,8 +68,8 @@ export type RecordListener = (
 ) => void
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { store, objects, runtime, server, folders, prepare, toWorkload, cleanUp } = options
-  const { log, builds, everyMs, nowMs } = options
+  const { store, objects, runtime, folders, prepare, toWorkload, cleanUp } = options
+  const { owns, isActing, log, builds, everyMs, nowMs } = options
   const records = new Map<string, ServiceRecord>()
   const states = new Map<string, WorkloadState>()
   /** Ids of the revisions the runtime was given last. */
@@ -80,13 +86,13 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   /** Looks after an object, once what is done for it now is done. */
   function look(key: string): void {
-    if (closing !== undefined) return
+    if (closing !== undefined || !isActing()) return
     again.add(key)
     if (!looking.has(key)) looking.set(key, lookOften(key))
   }
 
   async function lookOften(key: string): Promise<void> {
-    while (again.delete(key) && closing === undefined) {
+    while (again.delete(key) && closing === undefined && isActing()) {
       try {
         await settle(key)
         troubles.delete(key)
@@ -103,7 +109,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   async function settle(key: string): Promise<void> {
     const record = records.get(key)
-    if (record === undefined || record.server !== server) return
+    if (record === undefined || !owns(record)) return
     if (record.deleting) return remove(record)
     const { asked, settled, current } = record
     const isUnderWay = asked.id !== settled
@@ -220,7 +226,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (now === undefined) records.delete(key)
     else records.set(key, now)
     for (const listener of listeners) listener(now, before)
-    if (now === undefined && before?.server === server && applied.has(key))
+    if (now === undefined && before !== undefined && isActing() && applied.has(key))
       // Somebody removed the record alone.
       remove({ ...before, deleting: true }).catch((error: unknown) =>
         log.warn({ service: before.name, reason: toMessage(error) }, 'it could not be ended'),
@@ -250,6 +256,15 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       timer = setInterval(() => {
         for (const key of records.keys()) look(key)
       }, everyMs).unref()
+    },
+
+    resume() {
+      for (const key of records.keys()) look(key)
+    },
+
+    async pause() {
+      applied.clear()
+      await deployments.close()
     },
 
     async refresh() {

@@ -17,6 +17,7 @@ import { pruneCaches } from './builds/cache.ts'
 import { createDiskRoom } from './disk-room.ts'
 import { createRuntimeEndpoints } from './endpoints.ts'
 import { createFolders } from './folders.ts'
+import { createLease } from './lease.ts'
 import { createObjects } from './objects.ts'
 import { createOperations } from './operations.ts'
 import { createPrepare } from './prepare.ts'
@@ -64,6 +65,8 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly server: string
   /** Where sources and builds lie. */
   readonly folder: string
+  /** Milliseconds a server without a sign of life keeps other servers from acting on what runs in a cluster. @default 15000 */
+  readonly leaseMs?: number
   /** Whether no other server has this store: whatever is in it is to run here. */
   readonly isAlone: boolean
   /** Whether repositories of the default namespace may be files of this machine. */
@@ -130,6 +133,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     quotas = NO_QUOTAS,
     everyMs = 5000,
     otherServerMs = 10_000,
+    leaseMs = 15_000,
     nowMs = Date.now,
     ...rest
   } = more
@@ -217,8 +221,22 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     }
   }
 
+  /** What is in a cluster belongs to it, and to none of the servers that use it. */
+  const owns = (record: ServiceRecord): boolean =>
+    record.server === server || (runtime.scope === 'cluster' && record.wish.image !== '')
+  const lease = createLease({
+    ...{ store, holder: server, durationMs: leaseMs },
+    onChange(isHeld) {
+      if (!isHeld) return void reconciler.pause()
+      // The server that acted before may have given accounts other secrets.
+      logIns.clear()
+      reconciler.resume()
+    },
+  })
+  const needsLease = runtime.scope === 'cluster' && !isAlone
   const reconciler = createReconciler({
-    ...{ store, objects, runtime, server, folders, log, builds, everyMs, nowMs },
+    ...{ store, objects, runtime, owns, folders, log, builds, everyMs, nowMs },
+    isActing: needsLease ? lease.isHeld : () => true,
     toWorkload: buildWorkload,
     prepare: createPrepare({
       ...{ folders, room, allowsLocal, egress, findSandbox, removeBuild },
@@ -239,23 +257,34 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       else if (before !== undefined) onExpected(toExpected(before), false)
     })
   const servers = createServers({ store, server, nowMs })
-  const watches = createWatches({ reconciler, servers, nowMs })
+  const watches = createWatches({ reconciler, servers, owns, nowMs })
   const operations = createOperations({
-    ...{ objects, reconciler, uploads, secrets, accounts, runtime, server, allowsLocal, nowMs },
+    ...{
+      objects,
+      reconciler,
+      uploads,
+      secrets,
+      accounts,
+      runtime,
+      server,
+      owns,
+      allowsLocal,
+      nowMs,
+    },
     otherServerMs,
     admission: createAdmission(quotas, reconciler.records),
   })
   const tell = createTell({ log, nowMs, ...(events !== undefined && { keep: events }) })
   const ending = new AbortController()
   const ofSources = {
-    ...{ objects, uploads, reconciler, folders, server, checks, checkRun },
+    ...{ objects, uploads, reconciler, folders, owns, checks, checkRun },
     ending: ending.signal,
   }
   service
     .handle(
       'Runtime',
       createRuntimeEndpoints({
-        ...{ operations, objects, watches, runtime, servers, nowMs, server, checks, checkRun },
+        ...{ operations, objects, watches, runtime, servers, nowMs, owns, checks, checkRun },
         tell,
         ending: ending.signal,
       }),
@@ -268,19 +297,23 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     watches.close()
   }
 
+  async function end(): Promise<void> {
+    servers.close()
+    await reconciler.close()
+    await lease.close()
+  }
+
   return {
     service,
     endStreams,
-    async end() {
-      servers.close()
-      await reconciler.close()
-    },
+    end,
 
     async begin() {
       if (isAlone) await adopt()
       await migrateAccounts()
       await endLeftWork(folders.cache, (await isolation)?.sandbox)
       await servers.begin()
+      if (needsLease) await lease.begin()
       await reconciler.begin()
       const asked = [...reconciler.records.values()].map(({ asked }) => asked.upload)
       await uploads.clean(new Set(asked))
@@ -288,8 +321,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
 
     async close() {
       endStreams()
-      servers.close()
-      await reconciler.close()
+      await end()
       await service.stop()
     },
   }

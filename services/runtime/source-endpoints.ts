@@ -10,7 +10,7 @@ import { LATEST } from './names.ts'
 import type { Objects } from './objects.ts'
 import { toUploadedSource } from './prepare.ts'
 import type { Reconciler } from './reconciler.ts'
-import { toObjectKey } from './records.ts'
+import { type ServiceRecord, toObjectKey } from './records.ts'
 import type { Uploads } from './uploads.ts'
 import { STOPPING } from './watches.ts'
 
@@ -19,8 +19,8 @@ export interface SourceEndpointsOptions {
   readonly uploads: Uploads
   readonly reconciler: Reconciler
   readonly folders: Folders
-  /** Id of this server. */
-  readonly server: string
+  /** Whether this server may act on an object. */
+  readonly owns: (record: ServiceRecord) => boolean
   readonly checks: AccountChecks
   /** Checks that a caller may run programs. */
   readonly checkRun: AccountCheck
@@ -30,7 +30,7 @@ export interface SourceEndpointsOptions {
 
 /** What the handler `Source` offers (reference 7.1) to administrators of the namespace. */
 export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoints {
-  const { objects, uploads, server, checkRun } = options
+  const { objects, uploads, owns, checkRun } = options
   return {
     upload: endpoint({
       description:
@@ -50,7 +50,7 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
         checkRun(ctx, namespace, errorId)
         const key = { namespace, name, version: version || LATEST }
         const there = await objects.read(key)
-        if (there !== undefined) mustBeHere(there, server, errorId)
+        if (there !== undefined) mustBeHere(there, owns, errorId)
         const parts = (async function* () {
           yield first.data
           for (let next = await messages.next(); next.done !== true; next = await messages.next())
@@ -65,7 +65,7 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
 
 /** What the handler `Build` offers (reference 7.1) to administrators of the namespace. */
 export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints {
-  const { objects, reconciler, folders, server, checks, ending } = options
+  const { objects, reconciler, folders, owns, checks, ending } = options
   return {
     read: endpoint({
       readOnly: true,
@@ -77,7 +77,7 @@ export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints
         const namespace = namespaceOf(options, ctx)
         checks.mustBeAdmin(ctx, namespace, idOf(ctx))
         const record = await objects.find(namespace, service, idOf(ctx))
-        mustBeHere(record, server, idOf(ctx))
+        mustBeHere(record, owns, idOf(ctx))
         const deployment = reconciler.deployment(toObjectKey(record))
         const isUnderWay = deployment?.asked === record.asked.id
         const parts = isUnderWay

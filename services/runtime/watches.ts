@@ -41,17 +41,19 @@ export const STOPPING = 'the runtime is being stopped'
 export interface WatchesOptions {
   readonly reconciler: Pick<Reconciler, 'records' | 'watch'>
   readonly servers: Pick<Servers, 'away' | 'watch'>
+  /** Whether this server may act on an object. */
+  readonly owns: (record: ServiceRecord) => boolean
   readonly nowMs: () => number
 }
 
-export function createWatches({ reconciler, servers, nowMs }: WatchesOptions): Watches {
+export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptions): Watches {
   const feeds = new Set<EventFeed<WatchMessage>>()
   let closed = false
 
   /** As it is now: of one whose server is away nobody knows. */
   function toWritten(record: ServiceRecord): WatchMessage {
     const message = toServiceMessage(record)
-    const seenMs = servers.away().get(record.server)
+    const seenMs = owns(record) ? undefined : servers.away().get(record.server)
     const isAway = seenMs !== undefined
     const service = isAway ? toAwayMessage(message, record.server, nowMs() - seenMs) : message
     return { action: 'write', service }

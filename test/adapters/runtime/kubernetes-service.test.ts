@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
 import { createKubernetesRuntime } from '../../../adapters/runtime/kubernetes.ts'
+import type { Store } from '../../../core/store/store.ts'
+import type { RuntimeServiceOptions } from '../../../services/runtime/service.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
 import { type Copy, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
 import {
@@ -8,6 +10,8 @@ import {
   openPlatformRuntime,
   type PlatformRuntime,
 } from '../../fixtures/platform-runtime.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.setTimeout(60_000)
 
@@ -37,9 +41,22 @@ async function openCluster(t: Test): Promise<Cluster> {
 }
 
 /** The service `runtime` of a server in the cluster. */
-function openServer(t: Test, { api, left }: Cluster): Promise<PlatformRuntime> {
+function openServer(
+  t: Test,
+  { api, left }: Cluster,
+  options: Partial<RuntimeServiceOptions> = {},
+): Promise<PlatformRuntime> {
   const runtime = createKubernetesRuntime({ accountFolder: api.accountFolder })
-  return openPlatformRuntime(t, { runtime }, left)
+  const folder = makeTempFolder(t, 'runtime')
+  return openPlatformRuntime(t, { runtime, leaseMs: 100, ...options }, { ...left, folder })
+}
+
+/** A store that can be taken from its server, which is then as one that was killed: it writes nothing more. */
+function makeCuttable(store: Store): { readonly store: Store; cut: () => void } {
+  let isCut = false
+  const commit: Store['commit'] = (writes) =>
+    isCut ? Promise.reject(new Error('cut')) : store.commit(writes)
+  return { store: { ...store, commit }, cut: () => (isCut = true) }
 }
 
 const run = (server: PlatformRuntime, method: string, options: object): Promise<unknown> =>
@@ -93,4 +110,50 @@ t.test('an image that is not there is in error with the reason of the cluster', 
     status: 'error',
     error: /ErrImagePull: failed to pull image "nobody\/knows:1": not found/,
   })
+})
+
+t.test('a server with a new id acts on what a killed one has left', async (t) => {
+  const cluster = await openCluster(t)
+  const { api, copies, left } = cluster
+  const { store, cut } = makeCuttable(left.store)
+  const killed = await openServer(t, { ...cluster, left: { ...left, store } }, { server: 'one' })
+  await run(killed, 'Create', { image: 'shop:1' })
+  await killed.settled('shop')
+  cut()
+
+  const nowMs = (): number => Date.now() + 120_000
+  const next = await openServer(t, cluster, { server: 'two', nowMs })
+  t.match(await next.read(), [{ metadata: { status: 'running', error: undefined } }])
+  t.match(await next.logs('shop'), [`up as ${copies[0]!.env['MX_AUTH_ID']}`])
+  await run(next, 'Update', { image: 'shop:2' })
+  t.match((await next.settled('shop')).metadata, { status: 'running', image: 'shop:2' })
+  t.equal(copies.length, 2)
+  await run(next, 'Delete', {})
+  for (const collection of ['deployments', 'pods', 'services', 'secrets'] as const)
+    t.same(api.list(collection), [], collection)
+})
+
+t.test('of two servers either is asked, and one acts', async (t) => {
+  const cluster = await openCluster(t)
+  const { api, copies } = cluster
+  const [one, two] = [
+    await openServer(t, cluster, { server: 'one' }),
+    await openServer(t, cluster, { server: 'two' }),
+  ]
+  await run(two, 'Create', { image: 'shop:1' })
+  for (const server of [one, two]) {
+    t.match((await server.settled('shop')).metadata, { status: 'running' })
+    t.match(await server.logs('shop'), [`up as ${copies[0]!.env['MX_AUTH_ID']}`])
+  }
+  await run(two, 'Update', { image: 'shop:2' })
+  t.match((await one.settled('shop')).metadata, { status: 'running', image: 'shop:2' })
+  const countApplied = (): number =>
+    api.requests.filter((url) => /deployments\/.*fieldManager/.test(url)).length
+  t.equal(countApplied(), 2)
+
+  await one.close()
+  await until(() => countApplied() === 3)
+  t.equal(copies.length, 2, 'the other one takes over, and restarts nothing')
+  await run(two, 'Delete', {})
+  t.same(api.list('deployments'), [])
 })

@@ -55,6 +55,7 @@ t.test('who watches is told when the server of an object goes away, and comes ba
         return () => {}
       },
     },
+    owns: () => false,
     nowMs: () => 130_000,
   })
   const wanted = { service: 'helloworld', version: '', type: '' }
