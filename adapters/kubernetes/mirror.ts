@@ -5,7 +5,7 @@ import { type ReflectOptions, reflect } from './reflect.ts'
 /** A collection as far as it is mirrored. */
 export type Reflected<T> = Pick<
   ReflectOptions<T>,
-  'resource' | 'selector' | 'toItem' | 'onList' | 'onChanges'
+  'resource' | 'selector' | 'isMetadataOnly' | 'toItem' | 'onList' | 'onChanges'
 >
 
 export interface MirrorOptions {

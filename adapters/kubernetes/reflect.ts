@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster } from './cluster.ts'
 import { explain, toRetryMs } from './failures.ts'
-import { ApiError, get, readLines, readText } from './request.ts'
+import { ApiError, readLines, readText, send } from './request.ts'
 import { type Resource, toPath } from './resource.ts'
 
 /** An object of the collection, as far as it is of interest. */
@@ -18,6 +18,8 @@ export interface ReflectOptions<T> {
   readonly resource: Resource
   /** Labels of the objects that are meant: `app=a`. @default all */
   readonly selector?: string
+  /** Whether objects are read without anything but their metadata: `PartialObjectMetadata`. @default false */
+  readonly isMetadataOnly?: boolean
   /** What is kept of an object. */
   readonly toItem: (object: unknown) => T
   /** Told of everything there is: at first, and whenever changes were missed. */
@@ -54,7 +56,7 @@ const WRONG_PLACE: ReadonlySet<number> = new Set([400, TOO_OLD, 504])
  */
 export function reflect<T>(options: ReflectOptions<T>): () => void {
   const { resource, selector, toItem, onOutage, pageSize = 100, watchSeconds = 120 } = options
-  const { retryMs = 250, graceMs = 15_000 } = options
+  const { retryMs = 250, graceMs = 15_000, isMetadataOnly = false } = options
   const stop = new AbortController()
   let request = new AbortController()
   /** The `resourceVersion` up to which everything was told; undefined: it must be listed. */
@@ -82,7 +84,9 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
       request.abort()
     }, timeoutMs)
     try {
-      return await read(await get(cluster, path, request.signal))
+      const kind = query['watch'] ? 'PartialObjectMetadata' : 'PartialObjectMetadataList'
+      const accept = isMetadataOnly ? `application/json;as=${kind};g=meta.k8s.io;v=v1` : undefined
+      return await read(await send(cluster, { path, ...(accept && { accept }) }, request.signal))
     } catch (error) {
       throw late ?? error
     } finally {

@@ -37,6 +37,8 @@ export interface ApiRequest {
   readonly method?: 'GET' | 'PATCH' | 'DELETE'
   /** From the server's root, with the query. */
   readonly path: string
+  /** Media type of the response. @default application/json */
+  readonly accept?: string
   /** Sent as JSON. */
   readonly body?: object
   /** Media type of the body. @default application/json */
@@ -50,9 +52,10 @@ export interface ApiRequest {
  */
 export async function send(
   { server, readOptions }: Cluster,
-  { method = 'GET', path, body, type = 'application/json' }: ApiRequest,
+  { method = 'GET', path, body, ...types }: ApiRequest,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
+  const { type = 'application/json', accept = 'application/json' } = types
   const { headers, ...options }: RequestOptions = await inTime(readOptions(), CREDENTIALS_MS)
   signal.throwIfAborted()
   const open = server.protocol === 'http:' ? requestHttp : requestHttps
@@ -64,7 +67,7 @@ export async function send(
       method,
       headers: {
         ...(headers as object),
-        accept: 'application/json',
+        accept,
         'user-agent': 'mx',
         ...(bytes && { 'content-type': type, 'content-length': bytes.length }),
       },

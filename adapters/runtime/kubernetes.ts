@@ -1,10 +1,13 @@
 import type { Runtime, WorkloadKey, WorkloadState } from '../../core/contracts/runtime.ts'
+import { isRefusal } from '../../core/registry-refusal.ts'
 import { type Cluster, createFinder } from '../kubernetes/cluster.ts'
 import { createCalls } from './kubernetes/calls.ts'
 import { deploy, type Place, undeploy } from './kubernetes/deploy.ts'
+import { createDrift } from './kubernetes/drift.ts'
 import { readLogs } from './kubernetes/logs.ts'
 import type { PodSecurity } from './kubernetes/manifests.ts'
 import { DEFAULT_NAMESPACE, toId, toKubernetesNamespace } from './kubernetes/names.ts'
+import { createSecretPruner } from './kubernetes/prune-secrets.ts'
 import { createSpace, type Space } from './kubernetes/space.ts'
 
 /** In which cluster workloads run, and how. */
@@ -38,6 +41,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
   const { onProblem = (message: string) => process.emitWarning(message) } = options
   const find = cluster === undefined ? createFinder(options) : async () => cluster
   const listeners = new Set<(state: WorkloadState) => void>()
+  const driftListeners = new Set<(key: WorkloadKey) => void>()
   const ends = new AbortController()
   /** By the namespace of mx. */
   const opened = new Map<string, Opened>()
@@ -51,14 +55,23 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
       const found = await find()
       return { ...found, namespace: toKubernetesNamespace(namespace, found.namespace) }
     }
-    const space = createSpace({
+    const drift = createDrift({
       findCluster,
+      // Anything else is an outage of the space as well.
+      onOutage: (reason) => reason && isRefusal(reason) && onProblem(reason.message),
+      onDrift: (key) => {
+        for (const listener of driftListeners) listener(key)
+      },
+    })
+    const space = createSpace({
+      ...{ findCluster, onDeployment: drift.compare },
+      onOutage: (reason) => reason && onProblem(reason.message),
       onState: (state) => {
         for (const listener of [...listeners]) listener(state)
       },
-      onOutage: (reason) => reason && onProblem(reason.message),
     })
-    const place = { findCluster, space, calls: createCalls(findCluster, ends.signal) }
+    const calls = createCalls(findCluster, ends.signal)
+    const place = { findCluster, space, calls, drift, secrets: createSecretPruner(space, calls) }
     opened.set(namespace, place)
     return place
   }
@@ -96,6 +109,11 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
       return () => listeners.delete(own)
     },
 
+    watchDrift(listener) {
+      driftListeners.add(listener)
+      return () => driftListeners.delete(listener)
+    },
+
     logs(key, query) {
       const { space, findCluster } = open(key.namespace)
       return readLogs({ space, findCluster, id: toId(key) }, query)
@@ -103,7 +121,10 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
 
     async close() {
       ends.abort()
-      for (const { space } of opened.values()) space.close()
+      for (const { space, drift } of opened.values()) {
+        space.close()
+        drift.close()
+      }
     },
   }
 }

@@ -125,6 +125,11 @@ export interface Runtime {
   readonly read: () => Maybe<readonly WorkloadState[]>
   /** Tells every change of a state, of those that are removed as well: status `stopped`. */
   readonly watch: (listener: (state: WorkloadState) => void) => () => void
+  /**
+   * Calls `listener` with a workload of which somebody else deleted or changed parts: applied again, it is as it was. Absent: nobody
+   * else has access to them.
+   */
+  readonly watchDrift?: (listener: (key: WorkloadKey) => void) => () => void
   /** Lines of the copies, in order of time; they outlive copies, revisions and restarts of the server, as far as there is room. */
   readonly logs: (key: WorkloadKey, query: LogQuery) => AsyncIterable<LogLine>
   /** Ends what this process alone keeps running; nothing where workloads live elsewhere. */

@@ -72,8 +72,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { owns, isActing, log, builds, everyMs, nowMs } = options
   const records = new Map<string, ServiceRecord>()
   const states = new Map<string, WorkloadState>()
-  /** Ids of the revisions the runtime was given last. */
-  const applied = new Map<string, string>()
+  /** The revisions the runtime was given last. */
+  const applied = new Map<string, Revision>()
+  /** Those of `applied` that are not in the runtime as they were given. */
+  const drifted = new Set<string>()
   /** Why objects are not as they should be. */
   const troubles = new Map<string, string>()
   const looking = new Map<string, Promise<void>>()
@@ -112,6 +114,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (record === undefined || !owns(record)) return
     if (record.deleting) return remove(record)
     const { asked, settled, current } = record
+    const last = drifted.has(key) ? applied.get(key) : undefined
+    if (last !== undefined) await restore(record, last)
     const isUnderWay = asked.id !== settled
     if (isUnderWay && deployments.get(key)?.asked !== asked.id) {
       await deployments.giveUp(key)
@@ -119,7 +123,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const now = await objects.read(record)
       if (now?.deleting === false && now.asked.id !== now.settled) await begin(now)
     } else if (current !== undefined) {
-      if (isUnderWay ? !applied.has(key) : applied.get(key) !== current.id)
+      if (isUnderWay ? !applied.has(key) : applied.get(key)?.id !== current.id)
         await applyCurrent(record, current)
     }
     await keep(key)
@@ -128,7 +132,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   /** Begins what is asked for; what is to serve until then does. */
   async function begin(record: ServiceRecord): Promise<void> {
     const { current } = record
-    const given = applied.get(toObjectKey(record))
+    const given = applied.get(toObjectKey(record))?.id
     if (current === undefined) {
       if (given !== undefined) await end(record)
     } else if (given !== current.id) {
@@ -141,9 +145,21 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   async function apply(record: ServiceRecord, revision: Revision): Promise<void> {
     const key = toObjectKey(record)
     const workload = await toWorkload(record, revision)
-    applied.set(key, revision.id)
+    applied.set(key, revision)
     await runtime.apply(workload)
     for (const state of await runtime.read()) states.set(toObjectKey(state), state)
+  }
+
+  async function restore(record: ServiceRecord, last: Revision): Promise<void> {
+    const key = toObjectKey(record)
+    drifted.delete(key)
+    try {
+      await apply(record, last)
+    } catch (error) {
+      if (applied.has(key)) drifted.add(key)
+      throw error
+    }
+    log.info({ service: record.name }, 'restored a service that was changed from outside')
   }
 
   /** What serves, or has to again; why it cannot is told by its state. */
@@ -163,6 +179,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   async function end(record: ServiceRecord): Promise<void> {
     await runtime.remove(record)
     applied.delete(toObjectKey(record))
+    drifted.delete(toObjectKey(record))
     states.delete(toObjectKey(record))
   }
 
@@ -221,6 +238,13 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     look(key)
   })
 
+  const stopWatchingDrift = runtime.watchDrift?.((place) => {
+    const key = toObjectKey(place)
+    if (!applied.has(key)) return
+    drifted.add(key)
+    look(key)
+  })
+
   function notice(key: string, now: ServiceRecord | undefined): void {
     const before = records.get(key)
     if (now === undefined) records.delete(key)
@@ -264,6 +288,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
     async pause() {
       applied.clear()
+      drifted.clear()
       await deployments.close()
     },
 
@@ -283,6 +308,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         await deployments.close()
         await Promise.allSettled(looking.values())
         stopWatching()
+        stopWatchingDrift?.()
         await runtime.close()
       })()
       return closing

@@ -13,6 +13,7 @@ export interface Manifest {
 export interface Answered {
   readonly metadata: {
     readonly name: string
+    readonly uid?: string
     readonly generation?: number
     readonly labels?: Readonly<Record<string, string>>
   }
@@ -32,6 +33,8 @@ export interface Calls {
     name: string,
     propagation?: 'Background' | 'Foreground',
   ) => Promise<void>
+  /** Takes the owner references from an object, which then outlives its owner; one that is not there does not matter. */
+  readonly disown: (resource: Resource, name: string) => Promise<void>
   readonly list: (resource: Resource, selector: string) => Promise<readonly Answered[]>
 }
 
@@ -44,6 +47,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 ** 2
 const PASSING: ReadonlySet<number> = new Set([409, 429])
 
 const APPLY: Attempt = { verb: 'apply', verbs: 'create and patch' }
+const PATCH: Attempt = { verb: 'patch', verbs: 'patch' }
 const REMOVE: Attempt = { verb: 'delete', verbs: 'delete' }
 const LIST: Attempt = { verb: 'list', verbs: 'list' }
 
@@ -71,6 +75,15 @@ export function createCalls(findCluster: () => Promise<Cluster>, signal: AbortSi
     }
   }
 
+  async function callIfThere(...request: Parameters<typeof call>): Promise<void> {
+    try {
+      await call(...request)
+    } catch (error) {
+      const { cause } = error as Error
+      if (!(cause instanceof ApiError && cause.status === 404)) throw error
+    }
+  }
+
   return {
     async apply(resource, manifest) {
       const answered = await call(APPLY, resource, (namespace) => ({
@@ -83,16 +96,20 @@ export function createCalls(findCluster: () => Promise<Cluster>, signal: AbortSi
     },
 
     async remove(resource, name, propagationPolicy = 'Background') {
-      try {
-        await call(REMOVE, resource, (namespace) => ({
-          method: 'DELETE',
-          path: toPath(resource, namespace, name),
-          body: { propagationPolicy },
-        }))
-      } catch (error) {
-        const { cause } = error as Error
-        if (!(cause instanceof ApiError && cause.status === 404)) throw error
-      }
+      await callIfThere(REMOVE, resource, (namespace) => ({
+        method: 'DELETE',
+        path: toPath(resource, namespace, name),
+        body: { propagationPolicy },
+      }))
+    },
+
+    async disown(resource, name) {
+      await callIfThere(PATCH, resource, (namespace) => ({
+        method: 'PATCH',
+        path: `${toPath(resource, namespace, name)}?fieldManager=mx`,
+        body: { metadata: { ownerReferences: null } },
+        type: 'application/merge-patch+json',
+      }))
     },
 
     async list(resource, selector) {

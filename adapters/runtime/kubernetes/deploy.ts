@@ -1,13 +1,18 @@
 import type { Workload, WorkloadKey } from '../../../core/contracts/runtime.ts'
-import type { Resource } from '../../kubernetes/resource.ts'
 import type { Calls } from './calls.ts'
-import { GRACE_SECONDS, type PodSecurity, toDeployment, toSecret, toService } from './manifests.ts'
-import { toId, WORKLOAD_LABEL } from './names.ts'
+import { type Drift, type Expected, SECRETS, SERVICES } from './drift.ts'
+import {
+  GRACE_SECONDS,
+  type PodSecurity,
+  toDeployment,
+  toSecret,
+  toSecretNameOf,
+  toService,
+} from './manifests.ts'
+import { toId } from './names.ts'
+import type { SecretPruner } from './prune-secrets.ts'
 import { DEPLOYMENTS, type Space } from './space.ts'
 import { toState } from './state.ts'
-
-const SERVICES: Resource = { name: 'services', group: '' }
-const SECRETS: Resource = { name: 'secrets', group: '' }
 
 /** Milliseconds until the watch has told what was just written; it is away otherwise. */
 const SEEN_MS = 5000
@@ -18,6 +23,8 @@ const END_MS = (GRACE_SECONDS + 60) * 1000
 export interface Place {
   readonly space: Space
   readonly calls: Calls
+  readonly drift: Drift
+  readonly secrets: SecretPruner
 }
 
 /**
@@ -26,30 +33,43 @@ export interface Place {
  * @throws {TypeError} when it cannot be described to Kubernetes. @throws {Error} with what the API server said.
  */
 export async function deploy(
-  { space, calls }: Place,
+  place: Place,
   workload: Workload,
   podSecurity: PodSecurity,
 ): Promise<void> {
+  const { space, calls, drift } = place
   const id = toId(workload)
   await space.answer(() => {})
   // What is on its way out would take the new one along.
-  if (space.findDeployment(id)?.isEnding) await undeploy({ space, calls }, workload)
+  if (space.findDeployment(id)?.isEnding) await undeploy(place, workload)
   const attempt = chooseAttempt(space, id, workload.revision)
   const deployment = toDeployment(workload, { podSecurity, attempt })
-  const secret = toSecret(workload)
-  await calls.apply(SECRETS, secret)
-  await calls.apply(SERVICES, toService(workload))
-  const { generation = 0 } = (await calls.apply(DEPLOYMENTS, deployment)).metadata
+  const applyParts = async (owner: string | undefined): Promise<void> => {
+    await calls.apply(SECRETS, toSecret(workload, owner))
+    await calls.apply(SERVICES, toService(workload, owner))
+  }
+  const { namespace, name, version, revision } = workload
+  const secret = toSecretNameOf(workload)
+  const expected: Expected = { key: { namespace, name, version }, revision, secret }
+  const owner = space.findDeployment(id)?.uid
+  drift.expect(id, expected)
+  await applyParts(owner)
+  const { generation = 0, uid } = (await calls.apply(DEPLOYMENTS, deployment)).metadata
+  expected.generation = generation
+  if (uid !== owner) await applyParts(uid)
   // What is read from now on is not what was before.
   await seen(space, id, SEEN_MS, () => (space.findDeployment(id)?.generation ?? 0) >= generation)
-  const kept = new Set(space.listPods(id).map((pod) => pod.secret))
-  await removeSecrets(calls, id, kept.add(secret.metadata?.name ?? ''))
+  await place.secrets.prune(id, secret)
 }
 
 /** Ends every copy, and leaves nothing of a workload. @throws {Error} when copies do not end. */
-export async function undeploy({ space, calls }: Place, key: WorkloadKey): Promise<void> {
+export async function undeploy(place: Place, key: WorkloadKey): Promise<void> {
+  const { space, calls, drift, secrets } = place
   const id = toId(key)
+  drift.forget(id)
   await space.answer(() => {})
+  // It stays until the copies have ended: gateways drain them by it.
+  await calls.disown(SERVICES, id)
   await calls.remove(DEPLOYMENTS, id, 'Foreground')
   const isGone = (): boolean =>
     space.findDeployment(id) === undefined && space.listPods(id).length === 0
@@ -59,9 +79,8 @@ export async function undeploy({ space, calls }: Place, key: WorkloadKey): Promi
       `${key.name}@${key.version} does not end within ${END_MS / 1000} s: pods ${names.join(', ') || 'none'}`,
     )
   }
-  // Until here gateways were told that the copies end.
   await calls.remove(SERVICES, id)
-  await removeSecrets(calls, id, new Set())
+  await secrets.removeAll(id)
 }
 
 /** Copies of a revision that failed are started anew by another attempt; any other one goes on as it is. */
@@ -72,11 +91,6 @@ function chooseAttempt(space: Space, id: string, revision: string): string | und
     return pods.find((pod) => pod.revision === revision && !pod.isEnding)?.attempt
   const isFailed = toState(deployment, pods).error !== undefined
   return isFailed ? new Date().toISOString() : deployment.attempt
-}
-
-async function removeSecrets(calls: Calls, id: string, kept: ReadonlySet<string>): Promise<void> {
-  for (const { metadata } of await calls.list(SECRETS, `${WORKLOAD_LABEL}=${id}`))
-    if (!kept.has(metadata.name)) await calls.remove(SECRETS, metadata.name)
 }
 
 /** Whether it holds before the time is over. */

@@ -94,11 +94,15 @@ export function toDeployment(workload: Workload, options: ManifestOptions): V1De
   }
 }
 
-/** By which the copies are found: by the registry of Kubernetes, and by whoever asks the cluster's DNS. */
-export function toService(workload: Workload): V1Service {
+/**
+ * By which the copies are found: by the registry of Kubernetes, and by whoever asks the cluster's DNS.
+ *
+ * @param owner uid of the Deployment, whose deletion deletes it. @default none
+ */
+export function toService(workload: Workload, owner?: string): V1Service {
   const { name, version, env, protocol } = workload
   const id = toId(workload)
-  const metadata = toMetadata(workload)
+  const metadata = toMetadata(workload, owner)
   const service = env['MX_SERVICE_NAME'] || name
   return {
     apiVersion: 'v1',
@@ -124,18 +128,22 @@ export function toService(workload: Workload): V1Service {
   }
 }
 
-/** The credentials, and everything else of the environment that may be secret. */
-export function toSecret(workload: Workload): V1Secret {
+/**
+ * The credentials, and everything else of the environment that may be secret.
+ *
+ * @param owner as of {@link toService}.
+ */
+export function toSecret(workload: Workload, owner?: string): V1Secret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     type: 'Opaque',
-    metadata: { ...toMetadata(workload), name: toSecretNameOf(workload) },
+    metadata: { ...toMetadata(workload, owner), name: toSecretNameOf(workload) },
     data: toData(workload),
   }
 }
 
-function toSecretNameOf(workload: Workload): string {
+export function toSecretNameOf(workload: Workload): string {
   return toSecretName(toId(workload), toData(workload))
 }
 
@@ -206,11 +214,16 @@ function toLiteral(text: string): string {
   return text.replaceAll('$', () => '$$')
 }
 
-function toMetadata(workload: Workload): V1ObjectMeta {
+function toMetadata(workload: Workload, owner?: string): V1ObjectMeta {
   const { namespace, name, version } = workload
   return {
     labels: toLabels(workload),
     annotations: { [KEY_ANNOTATION]: JSON.stringify({ namespace, name, version }) },
+    ...(owner !== undefined && {
+      ownerReferences: [
+        { apiVersion: 'apps/v1', kind: 'Deployment', name: toId(workload), uid: owner },
+      ],
+    }),
   }
 }
 

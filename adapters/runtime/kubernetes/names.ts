@@ -6,6 +6,11 @@ export const WORKLOAD_LABEL = 'mx/workload'
 /** Labels of everything mx makes. */
 export const MANAGED: Readonly<Record<string, string>> = { 'app.kubernetes.io/managed-by': 'mx' }
 
+/** Label selector of everything mx makes. */
+export const SELECTOR = Object.entries(MANAGED)
+  .map(([label, value]) => `${label}=${value}`)
+  .join(',')
+
 /** The namespace of whoever names none: it is where mx itself runs. */
 export const DEFAULT_NAMESPACE = 'mx'
 /** A pod's name, which is its host name, has 17 characters more, and 63 at most. */
@@ -26,6 +31,11 @@ export function toId({ namespace, name, version }: WorkloadKey): string {
 /** The name of the Secret of these contents: copies that were told others still read theirs. */
 export function toSecretName(id: string, data: Readonly<Record<string, string>>): string {
   return `${id}-${hash(...Object.entries(data).sort().flat())}`
+}
+
+/** The id of the workload of a Secret, by the Secret's name. */
+export function toWorkloadId(secret: string): string {
+  return secret.slice(0, -HASH - 1)
 }
 
 /**

@@ -20,6 +20,7 @@ export interface Template {
 /** What is kept of a Deployment (apps/v1). */
 export interface Deployment extends Template {
   readonly key: WorkloadKey
+  readonly uid: string
   /** Which one of its descriptions it is; a new one of each change. */
   readonly generation: number
   readonly instances: number
@@ -82,6 +83,7 @@ export function toDeploymentState(object: unknown): Deployment | undefined {
   const failure = find('ReplicaFailure')
   return {
     key,
+    uid: metadata?.uid ?? '',
     generation,
     ...toTemplate(spec?.template?.metadata),
     instances: spec?.replicas ?? 1,
@@ -156,6 +158,7 @@ function parseKey(text: string | undefined): WorkloadKey | undefined {
 
 interface RawMetadata {
   readonly name?: string
+  readonly uid?: string
   readonly generation?: number
   readonly deletionTimestamp?: string | null
   readonly labels?: Readonly<Record<string, string>>

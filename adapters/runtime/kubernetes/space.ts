@@ -5,7 +5,7 @@ import type { Cluster } from '../../kubernetes/cluster.ts'
 import { createMirror } from '../../kubernetes/mirror.ts'
 import type { Change } from '../../kubernetes/reflect.ts'
 import type { Resource } from '../../kubernetes/resource.ts'
-import { MANAGED, toId } from './names.ts'
+import { SELECTOR, toId } from './names.ts'
 import { type Deployment, type Pod, toDeploymentState, toPod } from './objects.ts'
 import { toState } from './state.ts'
 
@@ -17,6 +17,8 @@ export interface SpaceOptions {
   readonly findCluster: () => Promise<Cluster>
   /** Told of every change of a workload, and of `stopped` once nothing is left of it. */
   readonly onState: (state: WorkloadState) => void
+  /** Called with each Deployment that has changed, by the id of its workload; undefined: it is gone. */
+  readonly onDeployment?: (id: string, deployment: Deployment | undefined) => void
   readonly onOutage: (reason: Error | undefined) => void
 }
 
@@ -34,7 +36,8 @@ export interface Space {
   readonly close: () => void
 }
 
-export function createSpace({ findCluster, onState, onOutage }: SpaceOptions): Space {
+export function createSpace(options: SpaceOptions): Space {
+  const { findCluster, onState, onDeployment, onOutage } = options
   const deployments = new Map<string, Deployment>()
   /** By the id of their workload, then by name. */
   const pods = new Map<string, Map<string, Pod>>()
@@ -45,20 +48,17 @@ export function createSpace({ findCluster, onState, onOutage }: SpaceOptions): S
   const changed = new EventEmitter().setMaxListeners(0)
 
   const mirror = createMirror({ name: 'the Kubernetes runtime', findCluster, onOutage })
-  const selector = Object.entries(MANAGED)
-    .map(([label, value]) => `${label}=${value}`)
-    .join(',')
 
   mirror.add<Deployment | undefined>({
     resource: DEPLOYMENTS,
-    selector,
+    selector: SELECTOR,
     toItem: toDeploymentState,
     onList: (items) => changeDeployments(toChanges(items, deployments.keys())),
     onChanges: changeDeployments,
   })
   mirror.add<Pod>({
     resource: PODS,
-    selector,
+    selector: SELECTOR,
     toItem: toPod,
     onList: (items) => changePods(toChanges(items, workloads.keys())),
     onChanges: changePods,
@@ -71,6 +71,7 @@ export function createSpace({ findCluster, onState, onOutage }: SpaceOptions): S
       else deployments.delete(name)
     }
     tell(new Set(changes.map(({ name }) => name)))
+    for (const { name } of changes) onDeployment?.(name, deployments.get(name))
   }
 
   function changePods(changes: readonly Change<Pod>[]): void {

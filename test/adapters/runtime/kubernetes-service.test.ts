@@ -157,3 +157,27 @@ t.test('of two servers either is asked, and one acts', async (t) => {
   await run(two, 'Delete', {})
   t.same(api.list('deployments'), [])
 })
+
+t.test('what others delete comes back', async (t) => {
+  const cluster = await openCluster(t)
+  const { api, copies } = cluster
+  const server = await openServer(t, cluster)
+  await run(server, 'Create', { image: 'shop:1' })
+  await server.settled('shop')
+  const uidOf = (): unknown => api.list('deployments')[0]?.metadata['uid']
+  const before = uidOf()
+  api.remove('deployments', ...api.list('deployments'))
+  await until(() => copies.length === 2 && uidOf() !== undefined)
+  t.not(uidOf(), before)
+  await until(() => api.list('pods').length === 1)
+  t.match((await server.settled('shop')).metadata, { status: 'running', error: undefined })
+  for (const collection of ['services', 'secrets'] as const) {
+    await until(() => api.list(collection).length === 1)
+    api.remove(collection, ...api.list(collection))
+    await until(() => api.list(collection).length === 1)
+  }
+  t.equal(copies.length, 2, 'by a Deployment that has not changed')
+  await run(server, 'Delete', {})
+  for (const collection of ['deployments', 'pods', 'services', 'secrets'] as const)
+    t.same(api.list(collection), [], collection)
+})

@@ -2,7 +2,9 @@ import t, { type Test } from 'tap'
 import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
 import { deploy, type Place, undeploy } from '../../../../adapters/runtime/kubernetes/deploy.ts'
+import { createDrift } from '../../../../adapters/runtime/kubernetes/drift.ts'
 import { toId } from '../../../../adapters/runtime/kubernetes/names.ts'
+import { createSecretPruner } from '../../../../adapters/runtime/kubernetes/prune-secrets.ts'
 import { createSpace } from '../../../../adapters/runtime/kubernetes/space.ts'
 import type { Workload } from '../../../../core/contracts/runtime.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
@@ -20,6 +22,8 @@ interface Deployed {
   readonly api: KubernetesApi
   readonly place: Place
   readonly copies: Copy[]
+  /** Names of workloads that others changed. */
+  readonly drifted: string[]
 }
 
 async function open(t: Test): Promise<Deployed> {
@@ -34,10 +38,22 @@ async function open(t: Test): Promise<Deployed> {
   const fails = ({ exit }: Copy): void => void setImmediate(() => exit(1))
   startKubelet(api, { images: { holds, fails }, graceMs: 10_000 })
   const find = () => findCluster({ accountFolder: api.accountFolder })
-  const space = createSpace({ findCluster: find, onState: () => {}, onOutage: () => {} })
-  t.teardown(space.close)
+  const drifted: string[] = []
+  const drift = createDrift({
+    ...{ findCluster: find, onOutage: () => {} },
+    onDrift: ({ name }) => drifted.push(name),
+  })
+  const space = createSpace({
+    ...{ findCluster: find, onDeployment: drift.compare },
+    ...{ onState: () => {}, onOutage: () => {} },
+  })
+  t.teardown(() => {
+    space.close()
+    drift.close()
+  })
   const calls = createCalls(find, new AbortController().signal)
-  return { api, place: { space, calls }, copies }
+  const secrets = createSecretPruner(space, calls)
+  return { api, place: { space, calls, drift, secrets }, copies, drifted }
 }
 
 const toAttempts = (api: KubernetesApi): unknown[] =>
@@ -80,6 +96,68 @@ t.test('only a revision that failed is attempted again', async (t) => {
   await until(() => place.space.states()[0]?.status === 'error')
   await deploy(place, failing, 'restricted')
   await until(() => toAttempts(api).some((attempt) => attempt !== undefined))
+})
+
+t.test('what others delete or change is noticed, what mx does is not', async (t) => {
+  const { api, place, copies, drifted } = await open(t)
+  const env = (value: string) => ({ MX_AUTH_SECRET: value })
+  for (const revision of ['1', '2'])
+    await deploy(place, { ...WORKLOAD, revision, env: env(revision) }, 'restricted')
+  await until(() => copies.length === 2)
+  copies[0]!.exit(0)
+  await until(() => api.list('secrets').length === 1)
+  t.same(drifted, [])
+
+  const [deployment] = api.list('deployments')
+  const spec = JSON.parse(JSON.stringify(deployment!['spec']))
+  spec.template.metadata.annotations['mx/revision'] = '1'
+  const generation = Number(deployment!.metadata['generation']) + 1
+  const changes: (() => void)[] = [
+    () => api.remove('services', ID),
+    () => api.remove('secrets', ...api.list('secrets')),
+    () => api.write('deployments', { metadata: { ...deployment!.metadata, generation }, spec }),
+    () => api.remove('deployments', ID),
+  ]
+  for (const change of changes) {
+    drifted.length = 0
+    change()
+    await until(() => drifted.includes('shop'))
+  }
+  drifted.length = 0
+  api.remove('pods', ...api.list('pods'))
+  await undeploy(place, WORKLOAD)
+  t.same(drifted, [])
+})
+
+t.test('an object that is deleted while the API server is away is missed afterwards', async (t) => {
+  const { api, place, drifted } = await open(t)
+  await deploy(place, WORKLOAD, 'restricted')
+  await until(() => api.watchers.size === 4)
+  api.intercept = (_, request) => {
+    request.socket.destroy()
+    return true
+  }
+  api.disconnect()
+  api.remove('services', ID)
+  api.compact()
+  api.intercept = () => false
+  await until(() => drifted.includes('shop'))
+})
+
+t.test('Service and Secret go with their Deployment, and not before its copies', async (t) => {
+  const { api, place, copies } = await open(t)
+  await deploy(place, WORKLOAD, 'restricted')
+  await until(() => copies.length === 1)
+  const [deployment] = api.list('deployments')
+  const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: ID }
+  for (const { metadata } of [...api.list('services'), ...api.list('secrets')])
+    t.match(metadata, { ownerReferences: [{ ...owner, uid: deployment!.metadata['uid'] }] })
+  const removal = undeploy(place, WORKLOAD)
+  await until(() => place.space.findDeployment(ID)?.isEnding === true)
+  t.equal(api.list('services').length, 1, 'gateways drain the copies by it')
+  copies[0]!.exit(0)
+  await removal
+  t.same([...api.list('services'), ...api.list('secrets')], [])
 })
 
 t.test('what is not there is removed already, with what was left of it', async (t) => {

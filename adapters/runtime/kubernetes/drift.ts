@@ -1,0 +1,90 @@
+import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
+import type { Cluster } from '../../kubernetes/cluster.ts'
+import { createMirror } from '../../kubernetes/mirror.ts'
+import type { Resource } from '../../kubernetes/resource.ts'
+import { SELECTOR, toWorkloadId } from './names.ts'
+import type { Deployment } from './objects.ts'
+
+export const SERVICES: Resource = { name: 'services', group: '' }
+export const SECRETS: Resource = { name: 'secrets', group: '' }
+
+/** The objects of a workload as they were applied. */
+export interface Expected {
+  readonly key: WorkloadKey
+  readonly revision: string
+  /** Name of its Secret. */
+  readonly secret: string
+  /** Generation of its Deployment; undefined: not applied yet. */
+  generation?: number
+}
+
+export interface DriftOptions {
+  /** The cluster, with the namespace that is meant. */
+  readonly findCluster: () => Promise<Cluster>
+  /** Called when somebody else deleted an object of a workload, or gave its Deployment another revision. */
+  readonly onDrift: (key: WorkloadKey) => void
+  readonly onOutage: (reason: Error | undefined) => void
+}
+
+/** Watches whether what was applied is still there. */
+export interface Drift {
+  readonly expect: (id: string, expected: Expected) => void
+  readonly forget: (id: string) => void
+  /** Compares a Deployment that has changed; undefined: it is gone. */
+  readonly compare: (id: string, deployment: Deployment | undefined) => void
+  readonly close: () => void
+}
+
+/** Of Services and Secrets it reads metadata only: no credentials. */
+export function createDrift({ findCluster, onDrift, onOutage }: DriftOptions): Drift {
+  const expected = new Map<string, Expected>()
+  const mirror = createMirror({ name: 'the Kubernetes runtime', findCluster, onOutage })
+
+  watchNames(SERVICES, (name) => {
+    const found = expected.get(name)
+    if (found !== undefined) onDrift(found.key)
+  })
+  watchNames(SECRETS, (name) => {
+    const found = expected.get(toWorkloadId(name))
+    if (found?.secret === name) onDrift(found.key)
+  })
+
+  function watchNames(resource: Resource, onGone: (name: string) => void): void {
+    const names = new Set<string>()
+    mirror.add({
+      ...{ resource, selector: SELECTOR, isMetadataOnly: true, toItem: () => true },
+      onList(items) {
+        const gone = [...names].filter((name) => !items.has(name))
+        names.clear()
+        for (const name of items.keys()) names.add(name)
+        gone.forEach(onGone)
+      },
+      onChanges(changes) {
+        for (const { name, item } of changes) {
+          if (item !== undefined) names.add(name)
+          else if (names.delete(name)) onGone(name)
+        }
+      },
+    })
+  }
+
+  return {
+    expect(id, objects) {
+      mirror.start()
+      expected.set(id, objects)
+    },
+
+    forget: (id) => void expected.delete(id),
+
+    compare(id, deployment) {
+      const found = expected.get(id)
+      if (found?.generation === undefined) return
+      const isOther =
+        deployment === undefined ||
+        (deployment.generation > found.generation && deployment.revision !== found.revision)
+      if (isOther) onDrift(found.key)
+    },
+
+    close: mirror.close,
+  }
+}

@@ -1,0 +1,58 @@
+import type { Calls } from './calls.ts'
+import { SECRETS } from './drift.ts'
+import { WORKLOAD_LABEL } from './names.ts'
+import type { Space } from './space.ts'
+
+/** Deletes the Secrets of earlier revisions. */
+export interface SecretPruner {
+  /** Deletes those of a workload that no copy reads, at once, and the others when the last copy that reads them is gone. */
+  readonly prune: (id: string, current: string) => Promise<void>
+  /** Deletes all of them. */
+  readonly removeAll: (id: string) => Promise<void>
+}
+
+export function createSecretPruner(space: Space, calls: Calls): SecretPruner {
+  /** Ends the wait for copies of earlier revisions, by workload. */
+  const waits = new Map<string, () => void>()
+
+  async function list(id: string): Promise<string[]> {
+    const found = await calls.list(SECRETS, `${WORKLOAD_LABEL}=${id}`)
+    return found.map(({ metadata }) => metadata.name)
+  }
+
+  function stop(id: string): void {
+    waits.get(id)?.()
+    waits.delete(id)
+  }
+
+  const isRead = (id: string, secret: string): boolean =>
+    space.listPods(id).some((pod) => pod.secret === secret)
+
+  return {
+    async prune(id, current) {
+      stop(id)
+      const old = new Set((await list(id)).filter((name) => name !== current))
+      for (const name of old)
+        if (!isRead(id, name)) {
+          await calls.remove(SECRETS, name)
+          old.delete(name)
+        }
+      const unwatch = space.onChange(id, () => {
+        for (const name of old)
+          if (!isRead(id, name)) {
+            old.delete(name)
+            // One that stays is deleted at the next change.
+            calls.remove(SECRETS, name).catch(() => {})
+          }
+        if (old.size === 0) stop(id)
+      })
+      if (old.size === 0) unwatch()
+      else waits.set(id, unwatch)
+    },
+
+    async removeAll(id) {
+      stop(id)
+      for (const name of await list(id)) await calls.remove(SECRETS, name)
+    },
+  }
+}
