@@ -2,6 +2,7 @@ import type { Maybe } from '../core/chain.ts'
 import type { Registry, Service as ServiceEntry } from '../core/contracts/registry.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { Outages } from '../core/directory/outages.ts'
+import { GatewayError } from '../core/errors.ts'
 import { inTime } from '../core/in-time.ts'
 import { isStopping } from '../core/is-stopping.ts'
 import { isRefusal } from '../core/registry-refusal.ts'
@@ -30,6 +31,7 @@ export interface Registration {
   readonly end: () => Promise<void>
 }
 
+const NONE: Registration = { drain: async () => {}, end: async () => {} }
 /** Attempts of the first registration. */
 const ATTEMPTS = 3
 /** Milliseconds a start that failed waits for its node to be taken back. */
@@ -39,7 +41,7 @@ const PAUSE_MS = 200
 
 /**
  * Registers a service, and again before its TTL is over (specification: States and transitions). A registry that takes no
- * registrations knows its services by itself, and is left alone; one that does not answer is told as soon as it does, and
+ * registrations knows its services by itself, and is left alone, also one that says so with status 501; one that does not answer is told as soon as it does, and
  * the log says so: when that begins, once a minute, and when it is over.
  *
  * @throws {Error} when the registry refuses.
@@ -48,10 +50,12 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   const { registry, entry, log, ttlSeconds = 90 } = options
   const { intervalMs = 30_000, retryMs = 5000, answerMs = 5000 } = options
   const { nowMs = () => performance.now() } = options
-  if (registry.register === undefined) return { drain: async () => {}, end: async () => {} }
+  if (registry.register === undefined) return NONE
   let ended = false
   /** It has left the registry, or is about to: an answer that comes now must not bring it back. */
   let left = false
+  /** The registry knows its services by itself. */
+  let isUnneeded = false
   let failures = 0
   let isKnown = false
   let timer: NodeJS.Timeout | undefined
@@ -84,6 +88,11 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   }
   /** Tells of an attempt, and of the next one. */
   const follow = (error?: Error): void => {
+    if (error !== undefined && isNotImplemented(error)) {
+      isUnneeded = true
+      log.info({ registry: registry.name }, 'the registry needs no registration')
+      return
+    }
     outages.tell(entry.name, error, nowMs() - askedMs)
     outages.sweep()
     isKnown ||= error === undefined
@@ -115,7 +124,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       const what = `cannot register ${entry.name} (${registry.name})`
       throw new Error(`${what}: ${error.message}`, { cause: error })
     }
-    if (error === undefined || attempt === ATTEMPTS || isLate) {
+    if (error === undefined || isNotImplemented(error) || attempt === ATTEMPTS || isLate) {
       follow(error)
       break
     }
@@ -142,10 +151,17 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   }
   return {
     async drain() {
-      if (!ended) await tellLast('tell of draining', () => tell(toDraining(entry)))
+      if (!ended && !isUnneeded) await tellLast('tell of draining', () => tell(toDraining(entry)))
     },
-    end: () => tellLast('deregister', leave),
+    async end() {
+      if (!isUnneeded) await tellLast('deregister', leave)
+    },
   }
+}
+
+/** Of registries behind a server: where Kubernetes or a static file says what runs, `Register` is 501. */
+function isNotImplemented(error: Error): boolean {
+  return error instanceof GatewayError && error.code === 501
 }
 
 function toError(thrown: unknown): Error {

@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
+import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
-import { unavailable } from '../../sdk/errors.ts'
+import { withOwnServices } from '../../platform/with-own-services.ts'
+import { notImplemented, unavailable } from '../../sdk/errors.ts'
 import { register } from '../../sdk/registration.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
@@ -226,6 +228,42 @@ t.test('what the registry denies is not tried again', async (t) => {
     message: 'cannot register greeter (memory): the token needs service:write',
   })
   t.equal(attempts, 1)
+})
+
+t.test('a registry that needs no registration is not an error', async (t) => {
+  const { log, lines } = createQuietLog()
+  const own = withOwnServices(createStaticRegistry([]), () => false)
+  let requests = 0
+  const registry: Registry = {
+    ...own,
+    register(service, options) {
+      requests++
+      return own.register!(service, options)
+    },
+    deregister: () => t.fail('nothing was registered'),
+  }
+  const registration = await register({ registry, entry, log, intervalMs: 1, retryMs: 1 })
+  t.match(lines, [/"the registry needs no registration"/])
+  await registration.drain()
+  await registration.end()
+  t.equal(requests, 1)
+  t.equal(lines.length, 1)
+})
+
+t.test('a registry that was away may turn out to need no registration', async (t) => {
+  const { log, lines } = createQuietLog()
+  let requests = 0
+  const registry: Registry = {
+    ...createMemoryRegistry(),
+    register() {
+      throw ++requests < 5 ? new Error('away') : notImplemented('registry', 'none is needed')
+    },
+    deregister: () => t.fail('nothing was registered'),
+  }
+  const registration = await register({ registry, entry, log, retryMs: 1, answerMs: 1 })
+  await until(() => lines.some((line) => line.includes('"the registry needs no registration"')))
+  await registration.end()
+  t.equal(requests, 5)
 })
 
 t.test('what the registry calls malformed is not tried again', async (t) => {
