@@ -76,6 +76,8 @@ export interface WorkloadState extends WorkloadKey {
   readonly status: RuntimeStatus
   /** Why it is in error, or why the last revision that was asked for did not come up, with the last line of its log and how it exited; undefined: nothing went wrong. */
   readonly error?: string
+  /** What copies wait for that Kubernetes or another scheduler cannot give them yet, such as room on a node; undefined: nothing is known. */
+  readonly waiting?: string
   /** Copies that are ready. */
   readonly ready: number
   /** Unix time in milliseconds, of when it was ready last; undefined: never. */

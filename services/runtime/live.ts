@@ -18,14 +18,15 @@ export function withLive(record: ServiceRecord, { deployment, state, nowMs }: Li
   const phase = deployment?.asked === asked.id ? deployment.phase : 'pending'
   const serves = current !== undefined && state?.revision === current.id
   const isUpdate = isUnderWay && serves
+  const isUnplaced = state?.status === 'pending' && state.revision === asked.id
   let { status } = record
   if (record.deleting) status = 'stopping'
-  else if (isUnderWay && !serves) status = phase
+  else if (isUnderWay && !serves) status = phase === 'starting' && isUnplaced ? 'pending' : phase
   else if (state !== undefined) ({ status } = state)
   const next = {
     status,
     update: isUpdate ? phase : undefined,
-    fault: state === undefined ? record.fault : state.error,
+    fault: state === undefined ? record.fault : (state.error ?? state.waiting),
     startedMs: state?.startedMs ?? record.startedMs,
     retries: state?.retries ?? record.retries,
     restarts: state === undefined ? record.restarts : state.restarts,

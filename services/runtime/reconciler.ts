@@ -215,6 +215,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const end = (): void => void feed.return!()
     stateListeners.add(tell)
     signal.addEventListener('abort', end)
+    if (signal.aborted) end()
     try {
       yield states.get(key)
       yield* feed

@@ -178,9 +178,11 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       what: 'account',
     } as const
     const id = toAccountId(record)
-    const isKept = record.secret !== '' && secrets.canOpen(place, record.secret)
+    // Another server may have just written it.
+    const { secret: sealed } = (await objects.read(record)) ?? record
+    const isKept = sealed !== '' && secrets.canOpen(place, sealed)
     if (isKept && (await keeper.find(record.namespace, id)) !== undefined)
-      return { id, secret: secrets.open(place, record.secret) }
+      return { id, secret: secrets.open(place, sealed) }
     const account = await accounts.open(record)
     if (secrets.canKeep) {
       const secret = secrets.seal(place, account.secret)

@@ -60,11 +60,21 @@ export function findDeploymentFailure(
   return `not ready within ${PROGRESS_SECONDS} s${why ? `: ${why}` : ''}`
 }
 
+/** Why one of these copies is on no node; undefined: each is. */
+export function findObstacle(pods: readonly Pod[]): string | undefined {
+  const reason = pods.find(({ unscheduled }) => unscheduled !== undefined)?.unscheduled
+  return reason === undefined ? undefined : describeUnscheduled(reason)
+}
+
+function describeUnscheduled(reason: string): string {
+  return `no node takes it: ${reason}`
+}
+
 /** How a copy is that is not ready. */
 function describe({ waiting, unscheduled, ended, isRunning }: Pod): string {
   if (ended !== undefined) return `${waiting?.reason || 'CrashLoopBackOff'}: ${describeEnd(ended)}`
   if (waiting !== undefined) return toText(waiting)
-  if (unscheduled !== undefined) return `no node takes it: ${unscheduled}`
+  if (unscheduled !== undefined) return describeUnscheduled(unscheduled)
   return isRunning ? 'it does not listen on its port' : ''
 }
 

@@ -1,5 +1,5 @@
 import type { RuntimeStatus, WorkloadState } from '../../../core/contracts/runtime.ts'
-import { countFailures, findDeploymentFailure, findLastEnd } from './failure.ts'
+import { countFailures, findDeploymentFailure, findLastEnd, findObstacle } from './failure.ts'
 import { type Deployment, isWanted, type Pod } from './objects.ts'
 
 /** How a workload is, by its Deployment and all of its pods. */
@@ -17,6 +17,7 @@ export function toState(deployment: Deployment, pods: readonly Pod[]): WorkloadS
   const copies = living.filter((pod) => pod.revision === revision)
   const restarts = copies.reduce((sum, pod) => sum + pod.restarts, 0)
   const lastFailure = findLastEnd(copies)
+  const waiting = error === undefined ? findObstacle(wanted) : undefined
   // Of a first revision every copy is waited for, unless it turns out that they do not all come.
   const isUp = isSettled || old.length > 0 || ready.length >= deployment.instances
   return {
@@ -24,6 +25,7 @@ export function toState(deployment: Deployment, pods: readonly Pod[]): WorkloadS
     revision,
     status: toStatus(deployment, wanted, ready.length > 0 && (isUp || error !== undefined), error),
     ...(error !== undefined && { error }),
+    ...(waiting !== undefined && { waiting }),
     ready: ready.length,
     ...(startedMs !== undefined && { startedMs }),
     retries: Math.max(0, ...wanted.map(countFailures)),

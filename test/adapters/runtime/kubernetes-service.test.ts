@@ -2,8 +2,9 @@ import t, { type Test } from 'tap'
 import { createKubernetesRuntime } from '../../../adapters/runtime/kubernetes.ts'
 import type { Store } from '../../../core/store/store.ts'
 import type { RuntimeServiceOptions } from '../../../services/runtime/service.ts'
+import { eventually } from '../../fixtures/eventually.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
-import { type Copy, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
+import { type Copy, type Kubelet, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
 import {
   type Left,
   makeLeft,
@@ -17,6 +18,7 @@ t.setTimeout(60_000)
 
 interface Cluster {
   readonly api: KubernetesApi
+  readonly kubelet: Kubelet
   /** Those that were started. */
   readonly copies: Copy[]
   readonly left: Left
@@ -36,8 +38,8 @@ async function openCluster(t: Test): Promise<Cluster> {
     write('no such table')
     setImmediate(() => exit(2))
   }
-  startKubelet(api, { images: { 'shop:1': serve, 'shop:2': serve, broken } })
-  return { api, copies, left: makeLeft(t) }
+  const kubelet = startKubelet(api, { images: { 'shop:1': serve, 'shop:2': serve, broken } })
+  return { api, kubelet, copies, left: makeLeft(t) }
 }
 
 /** The service `runtime` of a server in the cluster. */
@@ -48,15 +50,20 @@ function openServer(
 ): Promise<PlatformRuntime> {
   const runtime = createKubernetesRuntime({ accountFolder: api.accountFolder })
   const folder = makeTempFolder(t, 'runtime')
-  return openPlatformRuntime(t, { runtime, leaseMs: 100, ...options }, { ...left, folder })
+  return openPlatformRuntime(t, { runtime, leaseMs: 1000, ...options }, { ...left, folder })
 }
 
-/** A store that can be taken from its server, which is then as one that was killed: it writes nothing more. */
+/** A store that can be taken from its server, which is then as one that was killed: it begins nothing more. */
 function makeCuttable(store: Store): { readonly store: Store; cut: () => void } {
   let isCut = false
-  const commit: Store['commit'] = (writes) =>
-    isCut ? Promise.reject(new Error('cut')) : store.commit(writes)
-  return { store: { ...store, commit }, cut: () => (isCut = true) }
+  const use = <A extends unknown[], R>(method: (...words: A) => Promise<R>) => {
+    return async (...words: A): Promise<R> => {
+      if (isCut) throw new Error('cut')
+      return method(...words)
+    }
+  }
+  const { read, commit } = store
+  return { store: { ...store, read: use(read), commit: use(commit) }, cut: () => (isCut = true) }
 }
 
 const run = (server: PlatformRuntime, method: string, options: object): Promise<unknown> =>
@@ -180,4 +187,20 @@ t.test('what others delete comes back', async (t) => {
   await run(server, 'Delete', {})
   for (const collection of ['deployments', 'pods', 'services', 'secrets'] as const)
     t.same(api.list(collection), [], collection)
+})
+
+t.test('a service that no node has room for is pending, and says why', async (t) => {
+  const cluster = await openCluster(t)
+  cluster.kubelet.unscheduled = '0/3 nodes are available: insufficient memory'
+  const server = await openServer(t, cluster)
+  await run(server, 'Create', { image: 'shop:1' })
+  await eventually(async () => (await server.read())[0]?.metadata['error'] !== undefined)
+  t.match(await server.read(), [
+    {
+      metadata: {
+        status: 'pending',
+        error: 'no node takes it: 0/3 nodes are available: insufficient memory',
+      },
+    },
+  ])
 })

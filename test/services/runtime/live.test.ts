@@ -25,6 +25,17 @@ t.test('what is asked for first goes through pending, building and starting', as
   t.match(withLive(record, toLive({ deployment: older })), { status: 'pending' })
 })
 
+t.test('what waits for a node is pending, and says why', async (t) => {
+  const record = makeRecord()
+  const deployment = { asked: 'one', phase: 'starting' } as const
+  const state = toState({ status: 'pending', ready: 0, waiting: 'no node takes it: no memory' })
+  const next = withLive(record, toLive({ deployment, state }))
+  t.match(next, { status: 'pending', fault: 'no node takes it: no memory' })
+  const placed = withLive(next, toLive({ deployment, state: toState({ status: 'starting' }) }))
+  t.match(placed, { status: 'starting' })
+  t.notOk('fault' in placed)
+})
+
 t.test(
   'while something older serves the status is that, and `update` says how far it is',
   async (t) => {

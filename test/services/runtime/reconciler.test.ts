@@ -1,9 +1,12 @@
+import { join } from 'node:path'
 import t from 'tap'
+import type { Runtime } from '../../../core/contracts/runtime.ts'
 import type { Store } from '../../../core/store/store.ts'
 import { createObjects } from '../../../services/runtime/objects.ts'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+import { openProcessRuntime } from '../../fixtures/process-runtime.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
@@ -83,4 +86,23 @@ t.test('a record of a newer version is left alone, and said to be', async (t) =>
     'it is told beside the others',
   )
   await t.rejects(runtime.call('Delete', 'other'), { code: 500, message: /a newer mx/ })
+})
+
+t.test('a server that stops while a revision is applied does not wait for it', async (t) => {
+  const left = makeLeft(t)
+  const { runtime } = openProcessRuntime(t, { folder: join(left.folder, 'processes') })
+  let isApplying = false
+  let release = (): void => {}
+  const apply: Runtime['apply'] = () => {
+    isApplying = true
+    return new Promise<void>((resolve) => {
+      release = resolve
+    })
+  }
+  const server = await openPlatformRuntime(t, { runtime: { ...runtime, apply } }, left)
+  await server.create('shop', toPlain('one'))
+  await until(() => isApplying)
+  const closed = server.close()
+  release()
+  await closed
 })

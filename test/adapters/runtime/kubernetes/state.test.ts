@@ -36,8 +36,11 @@ t.test('a first revision runs once every copy is ready', async (t) => {
 
 t.test('it is pending while no node takes any copy', async (t) => {
   const unplaced = pod('2', { unscheduled: 'no memory' })
-  t.match(state({}, unplaced, unplaced), { status: 'pending' })
-  t.match(state({}, unplaced, pod('2')), { status: 'starting' })
+  const waiting = 'no node takes it: no memory'
+  t.match(state({}, unplaced, unplaced), { status: 'pending', waiting, error: undefined })
+  t.match(state({}, unplaced, pod('2')), { status: 'starting', waiting })
+  t.match(state({}, ready('1'), unplaced), { revision: '1', status: 'running', waiting })
+  t.notOk('waiting' in state(SETTLED, ready('2')))
 })
 
 t.test('one that ran once runs while any copy is ready', async (t) => {
