@@ -2,12 +2,12 @@ import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts
 import { findChanges } from '../../../core/registry-changes.ts'
 import type { Change } from '../../kubernetes/reflect.ts'
 import type { KubernetesService, Slice } from './objects.ts'
-import { toService } from './to-service.ts'
+import { findWarning, toService } from './to-service.ts'
 
 export interface PictureOptions {
   /** Told of versions that are listed, as if there were no others. */
   readonly onEvent: (event: RegistryEvent) => void
-  /** Told once of every Service that cannot be used as it is. */
+  /** Called once for every Service that is left out, or does not get what it asks for. */
   readonly onProblem: (message: string) => void
 }
 
@@ -62,6 +62,10 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
   function read(name: string): Service | undefined {
     const from = services!.get(name)
     let problem: string | undefined
+    const report = (message: string): void => {
+      problem = message
+      if (problem !== problems.get(name)) onProblem(problem)
+    }
     try {
       if (from === undefined) return undefined
       const names = [...(slicesOf.get(name) ?? [])]
@@ -70,10 +74,11 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
         names.map((slice) => slices!.get(slice)!),
       )
       if (names.length > 0 && !isRunning(service)) idle.add(service)
+      const warning = findWarning(from)
+      if (warning !== undefined) report(`Kubernetes service ${name}: ${warning}`)
       return service
     } catch (error) {
-      problem = `Kubernetes service ${name} is left out: ${(error as Error).message}`
-      if (problem !== problems.get(name)) onProblem(problem)
+      report(`Kubernetes service ${name} is left out: ${(error as Error).message}`)
       return undefined
     } finally {
       if (problem === undefined) problems.delete(name)

@@ -13,6 +13,8 @@ const METADATA = 'metadata-'
 const FAMILIES: readonly string[] = ['IPv4', 'IPv6']
 /** Names of ports, the first that is there is taken, and the protocol each stands for. */
 const PORT_NAMES: readonly string[] = ['mx', 'mxs', 'http', 'https', 'grpc', 'grpcs']
+/** HTTP/2 with prior knowledge (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol). */
+const H2C = 'kubernetes.io/h2c'
 
 /**
  * A Service and its slices as a service with nodes.
@@ -40,6 +42,14 @@ export function toService(from: KubernetesService, slices: Iterable<Slice>): Ser
   }
   checkService(service)
   return service
+}
+
+/** What a Service asks for and does not get; undefined: nothing. */
+export function findWarning(from: KubernetesService): string | undefined {
+  const { name, appProtocol } = findPort(from)
+  if (appProtocol !== H2C || PORT_NAMES.includes(name) || from.annotations.has('protocol'))
+    return undefined
+  return `the appProtocol of its port is ${H2C}, and the gateway sends HTTP/1.1 to it: HTTP/2 to backends is not supported yet. Set mx/protocol: grpc for gRPC, or mx/protocol: http where HTTP/1.1 is meant`
 }
 
 function findPort({ annotations, ports }: KubernetesService): ServicePort {

@@ -202,6 +202,28 @@ t.test('a Service that cannot be used is left out, and its problem told once', a
   ])
 })
 
+t.test('a port for HTTP/2 alone is reported once: it gets HTTP/1.1', async (t) => {
+  const problems: string[] = []
+  const { api, registry } = await open(t, { onProblem: (problem) => problems.push(problem) })
+  const ports = [{ name: 'web', port: 80, appProtocol: 'kubernetes.io/h2c' }]
+  const slice = { ports: [{ name: 'web', port: 8080, protocol: 'TCP' }] }
+  for (const [name, annotations] of [
+    ['shop', {}],
+    ['calls', { 'mx/protocol': 'grpc' }],
+  ] as const) {
+    api.write('services', makeKubernetesService(name, annotations, { ports }))
+    api.write('endpointslices', makeSlice(`${name}-a`, name, ['10.0.0.1'], slice))
+  }
+  t.equal((await registry.listServices()).length, 2)
+  await until(() => api.watchers.size === 2)
+  api.write('endpointslices', makeSlice('shop-a', 'shop', ['10.0.0.2'], slice))
+  await until(() => /10\.0\.0\.2/.test(JSON.stringify(registry.listServices())))
+  t.match(problems, [
+    /^Kubernetes service shop: the appProtocol of its port is kubernetes\.io\/h2c, and the gateway sends HTTP\/1\.1 to it/,
+  ])
+  t.equal(problems.length, 1)
+})
+
 t.test('without a cluster the error says where one was looked for', async (t) => {
   delete process.env['KUBERNETES_SERVICE_HOST']
   process.env['KUBECONFIG'] = ''
