@@ -11,7 +11,14 @@ import type { ServerRegistries } from './server-registries.ts'
 import type { Settings } from './settings.ts'
 
 export interface OpenRuntimeOptions {
-  readonly settings: Pick<Settings, 'runtime' | 'restartDelayMaxMs'>
+  readonly settings: Pick<
+    Settings,
+    | 'runtime'
+    | 'runtimeReadOnlyRoot'
+    | 'runtimeCpuRequest'
+    | 'runtimeMemoryRequestBytes'
+    | 'restartDelayMaxMs'
+  >
   readonly registries: ServerRegistries
   /** Where files of services lie. */
   readonly folder: string
@@ -25,7 +32,15 @@ export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime>
   const { settings, registries, folder, isolation, log } = options
   if (settings.runtime === 'kubernetes') {
     const { createKubernetesRuntime } = await import('../adapters/runtime/kubernetes.ts')
-    return createKubernetesRuntime({ onProblem: (message) => log.warn({}, message) })
+    const { runtimeReadOnlyRoot, runtimeCpuRequest, runtimeMemoryRequestBytes } = settings
+    return createKubernetesRuntime({
+      isRootReadOnly: runtimeReadOnlyRoot,
+      requests: {
+        ...(runtimeCpuRequest > 0 && { cpus: runtimeCpuRequest }),
+        ...(runtimeMemoryRequestBytes > 0 && { memoryBytes: runtimeMemoryRequestBytes }),
+      },
+      onProblem: (message) => log.warn({}, message),
+    })
   }
   const { createProcessRuntime } = await import('../adapters/runtime/process.ts')
   const doors = createRuntimeDoors({

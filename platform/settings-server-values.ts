@@ -140,6 +140,17 @@ export function parseNetworkName(text: string): string {
   throw new RangeError(`must be 1 to 253 visible ASCII characters, got ${JSON.stringify(text)}`)
 }
 
+/** A number of cores such as 0.5; 0 or `none`: none. @throws {RangeError} */
+export function parseCores(text: string): number {
+  const trimmed = text.trim()
+  const cores = /^[0-9]{1,4}(?:\.[0-9]{1,3})?$/.test(trimmed) ? Number(trimmed) : Number.NaN
+  if (trimmed === 'none') return 0
+  if (cores <= 1024) return cores
+  throw new RangeError(
+    `must be a number of cores from 0 to 1024 such as 0.5, or none, got ${JSON.stringify(text)}`,
+  )
+}
+
 /** Id of a server; empty: none. @throws {RangeError} */
 export function parseServerId(text: string): string {
   const trimmed = text.trim()

@@ -11,6 +11,7 @@ import {
   EVENTS_FORMS,
   parseAdvertised,
   parseBrokerText,
+  parseCores,
   parseEventsText,
   parseKeySource,
   parseNetworkName,
@@ -115,6 +116,12 @@ export interface Settings extends QuotaSettings {
   readonly runtime: (typeof RUNTIMES)[number]
   /** Namespaces whose administrators may run programs of this machine. */
   readonly runtimeNamespaces: readonly string[]
+  /** Whether the root file system of pods of the runtime `kubernetes` is read-only. */
+  readonly runtimeReadOnlyRoot: boolean
+  /** Cores a pod of the runtime `kubernetes` requests where its service sets no limit; 0: none. */
+  readonly runtimeCpuRequest: number
+  /** Memory in bytes a pod of the runtime `kubernetes` requests where its service sets no limit; 0: none. */
+  readonly runtimeMemoryRequestBytes: number
   /** User ids for programs, one for each namespace; undefined: they run as the user of the server. */
   readonly runtimeUids: UserIdRange | undefined
   /** Longest pause before a program that ended is started again. */
@@ -576,6 +583,39 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: parseNamespaceNames,
+  },
+  runtimeReadOnlyRoot: {
+    name: 'runtime_read_only_root',
+    kind: 'switch',
+    form: 'true or false',
+    description:
+      'Whether the root file system of pods that the runtime kubernetes creates is read-only, with a writable /tmp',
+    default: 'true',
+    only: 'server',
+    live: false,
+    parse: one(parseSwitch),
+  },
+  runtimeCpuRequest: {
+    name: 'runtime_cpu_request',
+    kind: 'text',
+    form: 'cores',
+    description:
+      'CPU request of pods that the runtime kubernetes creates, where the service sets no limit; or none',
+    default: '0.1',
+    only: 'server',
+    live: false,
+    parse: one(parseCores),
+  },
+  runtimeMemoryRequestBytes: {
+    name: 'runtime_memory_request',
+    kind: 'text',
+    form: 'size',
+    description:
+      'Memory request of pods that the runtime kubernetes creates, where the service sets no limit; or none',
+    default: '64mb',
+    only: 'server',
+    live: false,
+    parse: one(parseRoom),
   },
   runtimeUids: {
     name: 'runtime_uids',

@@ -1,11 +1,16 @@
-import type { Runtime, WorkloadKey, WorkloadState } from '../../core/contracts/runtime.ts'
+import type {
+  Resources,
+  Runtime,
+  WorkloadKey,
+  WorkloadState,
+} from '../../core/contracts/runtime.ts'
 import { isRefusal } from '../../core/registry-refusal.ts'
 import { type Cluster, createFinder } from '../kubernetes/cluster.ts'
 import { createCalls } from './kubernetes/calls.ts'
 import { deploy, type Place, undeploy } from './kubernetes/deploy.ts'
 import { createDrift } from './kubernetes/drift.ts'
 import { readLogs } from './kubernetes/logs.ts'
-import type { PodSecurity } from './kubernetes/manifests.ts'
+import type { PodOptions, PodSecurity } from './kubernetes/manifests.ts'
 import { DEFAULT_NAMESPACE, toId, toKubernetesNamespace } from './kubernetes/names.ts'
 import { createSecretPruner } from './kubernetes/prune-secrets.ts'
 import { createSpace, type Space } from './kubernetes/space.ts'
@@ -22,6 +27,10 @@ export interface KubernetesRuntimeOptions {
   readonly cluster?: Cluster
   /** What copies may do. @default restricted */
   readonly podSecurity?: PodSecurity
+  /** Whether the root file system of copies is read-only, with a writable `/tmp` of their own. @default true */
+  readonly isRootReadOnly?: boolean
+  /** What a copy requests of its node where its workload sets no limit. @default nothing */
+  readonly requests?: Resources
   /** Told when a part of the cluster cannot be watched, and why. @default process.emitWarning */
   readonly onProblem?: (message: string) => void
 }
@@ -37,7 +46,8 @@ interface Opened extends Place {
  * objects, the namespaces and the access needed.
  */
 export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}): Runtime {
-  const { cluster, podSecurity = 'restricted' } = options
+  const { cluster, podSecurity = 'restricted', isRootReadOnly = true, requests = {} } = options
+  const pods: PodOptions = { podSecurity, isRootReadOnly, requests }
   const { onProblem = (message: string) => process.emitWarning(message) } = options
   const find = cluster === undefined ? createFinder(options) : async () => cluster
   const listeners = new Set<(state: WorkloadState) => void>()
@@ -90,7 +100,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
     name: 'kubernetes',
     runs: 'image',
     scope: 'cluster',
-    apply: (workload) => inTurn(workload, (place) => deploy(place, workload, podSecurity)),
+    apply: (workload) => inTurn(workload, (place) => deploy(place, workload, pods)),
     remove: (key) => inTurn(key, (place) => undeploy(place, key)),
 
     async read() {

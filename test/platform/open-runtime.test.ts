@@ -12,7 +12,10 @@ t.test('what runs services is what the setting says', async (t) => {
   const { log } = createQuietLog('runtime')
   const open = (runtime: 'process' | 'kubernetes') =>
     openRuntime({
-      settings: { runtime, restartDelayMaxMs: 60_000 },
+      settings: {
+        ...{ runtime, restartDelayMaxMs: 60_000, runtimeReadOnlyRoot: true },
+        ...{ runtimeCpuRequest: 0.1, runtimeMemoryRequestBytes: 0 },
+      },
       registries,
       folder: makeTempFolder(t, 'runtime'),
       log,

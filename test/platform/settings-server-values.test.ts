@@ -3,6 +3,7 @@ import t from 'tap'
 import {
   parseAdvertised,
   parseBrokerText,
+  parseCores,
   parseEventsText,
   parseKeySource,
   parseNetworkName,
@@ -27,6 +28,18 @@ t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) =>
   }
   for (const [text, message] of Object.entries(wrong))
     t.throws(() => parseStoreText(text), { name: 'RangeError', message }, text)
+})
+
+t.test('cores are a number, or none', async (t) => {
+  for (const [text, cores] of [
+    [' 0.1 ', 0.1],
+    ['2', 2],
+    ['0', 0],
+    ['none', 0],
+  ] as const)
+    t.equal(parseCores(text), cores, text)
+  for (const text of ['', '-1', '1025', '0.0001', '100m'])
+    t.throws(() => parseCores(text), { name: 'RangeError', message: /^must be a number of cores/ })
 })
 
 t.test('a token of the network has at least 16 characters', async (t) => {

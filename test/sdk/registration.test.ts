@@ -240,7 +240,7 @@ t.test('a registry that needs no registration is not an error', async (t) => {
       requests++
       return own.register!(service, options)
     },
-    deregister: () => t.fail('nothing was registered'),
+    deregister: () => void t.fail('nothing was registered'),
   }
   const registration = await register({ registry, entry, log, intervalMs: 1, retryMs: 1 })
   t.match(lines, [/"the registry needs no registration"/])
@@ -258,7 +258,7 @@ t.test('a registry that was away may turn out to need no registration', async (t
     register() {
       throw ++requests < 5 ? new Error('away') : notImplemented('registry', 'none is needed')
     },
-    deregister: () => t.fail('nothing was registered'),
+    deregister: () => void t.fail('nothing was registered'),
   }
   const registration = await register({ registry, entry, log, retryMs: 1, answerMs: 1 })
   await until(() => lines.some((line) => line.includes('"the registry needs no registration"')))

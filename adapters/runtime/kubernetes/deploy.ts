@@ -3,7 +3,7 @@ import type { Calls } from './calls.ts'
 import { type Drift, type Expected, SECRETS, SERVICES } from './drift.ts'
 import {
   GRACE_SECONDS,
-  type PodSecurity,
+  type PodOptions,
   toDeployment,
   toSecret,
   toSecretNameOf,
@@ -32,18 +32,14 @@ export interface Place {
  *
  * @throws {TypeError} when it cannot be described to Kubernetes. @throws {Error} with what the API server said.
  */
-export async function deploy(
-  place: Place,
-  workload: Workload,
-  podSecurity: PodSecurity,
-): Promise<void> {
+export async function deploy(place: Place, workload: Workload, options: PodOptions): Promise<void> {
   const { space, calls, drift } = place
   const id = toId(workload)
   await space.answer(() => {})
   // What is on its way out would take the new one along.
   if (space.findDeployment(id)?.isEnding) await undeploy(place, workload)
   const attempt = chooseAttempt(space, id, workload.revision)
-  const deployment = toDeployment(workload, { podSecurity, attempt })
+  const deployment = toDeployment(workload, { ...options, attempt })
   const applyParts = async (owner: string | undefined): Promise<void> => {
     await calls.apply(SECRETS, toSecret(workload, owner))
     await calls.apply(SERVICES, toService(workload, owner))

@@ -6,7 +6,7 @@ import type {
   V1Secret,
   V1Service,
 } from '@kubernetes/client-node'
-import type { Workload } from '../../../core/contracts/runtime.ts'
+import type { Resources, Workload } from '../../../core/contracts/runtime.ts'
 import { MANAGED, toId, toLabelValue, toSecretName, WORKLOAD_LABEL } from './names.ts'
 
 /**
@@ -15,8 +15,16 @@ import { MANAGED, toId, toLabelValue, toSecretName, WORKLOAD_LABEL } from './nam
  */
 export type PodSecurity = 'restricted' | 'baseline'
 
-export interface ManifestOptions {
+/** How copies run, whatever their workload. */
+export interface PodOptions {
   readonly podSecurity: PodSecurity
+  /** Whether copies can write to `/tmp` alone. */
+  readonly isRootReadOnly: boolean
+  /** What a copy requests of its node where its workload sets no limit. */
+  readonly requests: Resources
+}
+
+export interface ManifestOptions extends PodOptions {
   /** Another one restarts the copies of a revision; undefined: none was restarted so. */
   readonly attempt: string | undefined
 }
@@ -40,6 +48,8 @@ const START_SECONDS = 60
 /** Seconds before SIGTERM, in which gateways are told that a copy is about to end. */
 const LEAVE_SECONDS = 3
 const DEFAULT_PORT = 8080
+/** Name of the volume that is `/tmp`. */
+const SCRATCH = 'tmp'
 /** Which copy it is: nobody else says that. */
 const INSTANCE = 'MX_INSTANCE'
 /** What Deployments show; whatever else a copy is told may be secret. */
@@ -59,7 +69,7 @@ const PLAIN: ReadonlySet<string> = new Set([
 export function toDeployment(workload: Workload, options: ManifestOptions): V1Deployment {
   const { revision, instances } = workload
   const id = toId(workload)
-  const { attempt, podSecurity } = options
+  const { attempt, podSecurity, isRootReadOnly } = options
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -80,7 +90,8 @@ export function toDeployment(workload: Workload, options: ManifestOptions): V1De
           },
         },
         spec: {
-          containers: [toContainer(workload, podSecurity)],
+          containers: [toContainer(workload, options)],
+          ...(isRootReadOnly && { volumes: [{ name: SCRATCH, emptyDir: {} }] }),
           automountServiceAccountToken: false,
           enableServiceLinks: false,
           terminationGracePeriodSeconds: GRACE_SECONDS + LEAVE_SECONDS,
@@ -154,15 +165,14 @@ function toData({ env }: Workload): Record<string, string> {
   return data
 }
 
-function toContainer(workload: Workload, podSecurity: PodSecurity): V1Container {
+function toContainer(workload: Workload, options: PodOptions): V1Container {
   const { program, resources } = workload
+  const { podSecurity, isRootReadOnly, requests } = options
   if (program.kind !== 'image')
     throw new TypeError(`${workload.name} must be an image to run in Kubernetes`)
   const { image, command, args } = program
   const probe = { tcpSocket: { port: CONTAINER }, periodSeconds: 1 }
-  const most: Record<string, string> = {}
-  if (resources.memoryBytes !== undefined) most['memory'] = `${resources.memoryBytes}`
-  if (resources.cpus !== undefined) most['cpu'] = `${Math.ceil(resources.cpus * 1000)}m`
+  const limits = toQuantities(resources)
   return {
     name: CONTAINER,
     image,
@@ -170,15 +180,24 @@ function toContainer(workload: Workload, podSecurity: PodSecurity): V1Container 
     ...(args && { args: args.map(toLiteral) }),
     env: toEnv(workload),
     ports: [{ name: CONTAINER, containerPort: toPort(workload) }],
-    resources: { requests: most, limits: most },
+    resources: { requests: { ...toQuantities(requests), ...limits }, limits },
+    ...(isRootReadOnly && { volumeMounts: [{ name: SCRATCH, mountPath: '/tmp' }] }),
     startupProbe: { ...probe, failureThreshold: START_SECONDS },
     readinessProbe: { ...probe, periodSeconds: 5 },
     lifecycle: { preStop: { sleep: { seconds: LEAVE_SECONDS } } },
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: {
       allowPrivilegeEscalation: false,
+      ...(isRootReadOnly && { readOnlyRootFilesystem: true }),
       ...(podSecurity === 'restricted' && { capabilities: { drop: ['ALL'] } }),
     },
+  }
+}
+
+function toQuantities({ memoryBytes, cpus }: Resources): Record<string, string> {
+  return {
+    ...(memoryBytes !== undefined && { memory: `${memoryBytes}` }),
+    ...(cpus !== undefined && { cpu: `${Math.ceil(cpus * 1000)}m` }),
   }
 }
 

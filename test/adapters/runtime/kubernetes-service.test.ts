@@ -56,7 +56,7 @@ function openServer(
 /** A store that can be taken from its server, which is then as one that was killed: it begins nothing more. */
 function makeCuttable(store: Store): { readonly store: Store; cut: () => void } {
   let isCut = false
-  const use = <A extends unknown[], R>(method: (...words: A) => Promise<R>) => {
+  const use = <A extends unknown[], R>(method: (...words: A) => R | Promise<R>) => {
     return async (...words: A): Promise<R> => {
       if (isCut) throw new Error('cut')
       return method(...words)

@@ -3,6 +3,7 @@ import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
 import { deploy, type Place, undeploy } from '../../../../adapters/runtime/kubernetes/deploy.ts'
 import { createDrift } from '../../../../adapters/runtime/kubernetes/drift.ts'
+import type { PodOptions } from '../../../../adapters/runtime/kubernetes/manifests.ts'
 import { toId } from '../../../../adapters/runtime/kubernetes/names.ts'
 import { createSecretPruner } from '../../../../adapters/runtime/kubernetes/prune-secrets.ts'
 import { createSpace } from '../../../../adapters/runtime/kubernetes/space.ts'
@@ -17,6 +18,7 @@ const WORKLOAD: Workload = {
   ...{ instances: 1, env: {}, resources: {}, protocol: 'mx' },
 }
 const ID = toId(WORKLOAD)
+const PODS: PodOptions = { podSecurity: 'restricted', isRootReadOnly: true, requests: {} }
 
 interface Deployed {
   readonly api: KubernetesApi
@@ -64,19 +66,19 @@ const toAttempts = (api: KubernetesApi): unknown[] =>
 t.test('what was written is known once it is done', async (t) => {
   const { place } = await open(t)
   for (const revision of ['1', '2', '3']) {
-    await deploy(place, { ...WORKLOAD, revision }, 'restricted')
+    await deploy(place, { ...WORKLOAD, revision }, PODS)
     t.match(place.space.findDeployment(ID), { revision, generation: Number(revision) })
   }
 })
 
 t.test('a workload that is about to be gone is waited for, then made anew', async (t) => {
   const { api, place, copies } = await open(t)
-  await deploy(place, WORKLOAD, 'restricted')
+  await deploy(place, WORKLOAD, PODS)
   await until(() => place.space.listPods(ID).some(({ readySinceMs }) => readySinceMs !== undefined))
   const [uid] = api.list('deployments').map(({ metadata }) => metadata['uid'])
   await place.calls.remove({ name: 'deployments', group: 'apps' }, ID, 'Foreground')
   await until(() => place.space.findDeployment(ID)?.isEnding === true)
-  const again = deploy(place, WORKLOAD, 'restricted')
+  const again = deploy(place, WORKLOAD, PODS)
   copies[0]!.exit(0)
   await again
   t.match(api.list('deployments'), [{ metadata: { name: ID } }])
@@ -87,14 +89,14 @@ t.test('a workload that is about to be gone is waited for, then made anew', asyn
 t.test('only a revision that failed is attempted again', async (t) => {
   const { api, place } = await open(t)
   const failing: Workload = { ...WORKLOAD, program: { kind: 'image', image: 'fails' } }
-  await deploy(place, WORKLOAD, 'restricted')
+  await deploy(place, WORKLOAD, PODS)
   await until(() => api.list('pods').length === 1)
-  await deploy(place, WORKLOAD, 'restricted')
+  await deploy(place, WORKLOAD, PODS)
   t.same(toAttempts(api), [undefined])
   await undeployNow(place, api)
-  await deploy(place, failing, 'restricted')
+  await deploy(place, failing, PODS)
   await until(() => place.space.states()[0]?.status === 'error')
-  await deploy(place, failing, 'restricted')
+  await deploy(place, failing, PODS)
   await until(() => toAttempts(api).some((attempt) => attempt !== undefined))
 })
 
@@ -102,7 +104,7 @@ t.test('what others delete or change is noticed, what mx does is not', async (t)
   const { api, place, copies, drifted } = await open(t)
   const env = (value: string) => ({ MX_AUTH_SECRET: value })
   for (const revision of ['1', '2'])
-    await deploy(place, { ...WORKLOAD, revision, env: env(revision) }, 'restricted')
+    await deploy(place, { ...WORKLOAD, revision, env: env(revision) }, PODS)
   await until(() => copies.length === 2)
   copies[0]!.exit(0)
   await until(() => api.list('secrets').length === 1)
@@ -131,7 +133,7 @@ t.test('what others delete or change is noticed, what mx does is not', async (t)
 
 t.test('an object that is deleted while the API server is away is missed afterwards', async (t) => {
   const { api, place, drifted } = await open(t)
-  await deploy(place, WORKLOAD, 'restricted')
+  await deploy(place, WORKLOAD, PODS)
   await until(() => api.watchers.size === 4)
   api.intercept = (_, request) => {
     request.socket.destroy()
@@ -146,7 +148,7 @@ t.test('an object that is deleted while the API server is away is missed afterwa
 
 t.test('Service and Secret go with their Deployment, and not before its copies', async (t) => {
   const { api, place, copies } = await open(t)
-  await deploy(place, WORKLOAD, 'restricted')
+  await deploy(place, WORKLOAD, PODS)
   await until(() => copies.length === 1)
   const [deployment] = api.list('deployments')
   const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: ID }

@@ -14,7 +14,12 @@ const WORKLOAD: Workload = {
   resources: { memoryBytes: 128 * 1024 ** 2, cpus: 0.25 },
   protocol: 'mx',
 }
-const OPTIONS = { podSecurity: 'restricted', attempt: undefined } as const
+const OPTIONS = {
+  podSecurity: 'restricted',
+  isRootReadOnly: true,
+  requests: {},
+  attempt: undefined,
+} as const
 
 function toContainer(changes: Partial<Workload>) {
   return toDeployment({ ...WORKLOAD, ...changes }, OPTIONS).spec!.template.spec!.containers[0]!
@@ -101,6 +106,33 @@ t.test('resources are what is asked for, and the most there is; none are none', 
   t.same(toContainer({ resources: {} }).resources, { requests: {}, limits: {} })
 })
 
+t.test('a copy without limits requests what copies request by default', async (t) => {
+  const requests = { memoryBytes: 64 * 1024 ** 2, cpus: 0.1 }
+  const resourcesOf = (resources: Workload['resources']) =>
+    toDeployment({ ...WORKLOAD, resources }, { ...OPTIONS, requests }).spec!.template.spec!
+      .containers[0]!.resources
+  t.same(resourcesOf({}), { requests: { memory: '67108864', cpu: '100m' }, limits: {} })
+  t.same(resourcesOf({ cpus: 0.05 }), {
+    requests: { memory: '67108864', cpu: '50m' },
+    limits: { cpu: '50m' },
+  })
+})
+
+t.test('copies write to /tmp alone, unless the root file system is writable', async (t) => {
+  const toPod = (isRootReadOnly: boolean) =>
+    toDeployment(WORKLOAD, { ...OPTIONS, isRootReadOnly }).spec!.template.spec!
+  t.match(toPod(true), {
+    volumes: [{ name: 'tmp', emptyDir: {} }],
+    containers: [
+      {
+        securityContext: { readOnlyRootFilesystem: true },
+        volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
+      },
+    ],
+  })
+  t.notMatch(JSON.stringify(toPod(false)), /readOnlyRootFilesystem|volume/)
+})
+
 t.test('copies may do little, and with baseline be root', async (t) => {
   const toPod = (podSecurity: 'restricted' | 'baseline') =>
     toDeployment(WORKLOAD, { ...OPTIONS, podSecurity }).spec!.template.spec!
@@ -114,7 +146,10 @@ t.test('copies may do little, and with baseline be root', async (t) => {
   })
   const { securityContext, containers } = toPod('baseline')
   t.same(securityContext, { seccompProfile: { type: 'RuntimeDefault' } })
-  t.same(containers[0]!.securityContext, { allowPrivilegeEscalation: false })
+  t.same(containers[0]!.securityContext, {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+  })
 })
 
 t.test(
