@@ -7,7 +7,7 @@ export const WORKLOAD_LABEL = 'mx/workload'
 export const MANAGED: Readonly<Record<string, string>> = { 'app.kubernetes.io/managed-by': 'mx' }
 
 /** Label selector of everything mx makes. */
-export const SELECTOR = Object.entries(MANAGED)
+export const SELECTOR: string = Object.entries(MANAGED)
   .map(([label, value]) => `${label}=${value}`)
   .join(',')
 
