@@ -131,21 +131,6 @@ t.test('what others delete or change is noticed, what mx does is not', async (t)
   t.same(drifted, [])
 })
 
-t.test('an object that is deleted while the API server is away is missed afterwards', async (t) => {
-  const { api, place, drifted } = await open(t)
-  await deploy(place, WORKLOAD, PODS)
-  await until(() => api.watchers.size === 4)
-  api.intercept = (_, request) => {
-    request.socket.destroy()
-    return true
-  }
-  api.disconnect()
-  api.remove('services', ID)
-  api.compact()
-  api.intercept = () => false
-  await until(() => drifted.includes('shop'))
-})
-
 t.test('Service and Secret go with their Deployment, and not before its copies', async (t) => {
   const { api, place, copies } = await open(t)
   await deploy(place, WORKLOAD, PODS)

@@ -1,0 +1,36 @@
+import t from 'tap'
+import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
+import { createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
+import { createSecretPruner } from '../../../../adapters/runtime/kubernetes/prune-secrets.ts'
+import { createSpace } from '../../../../adapters/runtime/kubernetes/space.ts'
+import { openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+
+const ID = 'mx-shop-latest-0123456789'
+const labels = { 'app.kubernetes.io/managed-by': 'mx', 'mx/workload': ID }
+
+t.test('a Secret is deleted once no copy reads it, the current one stays', async (t) => {
+  const api = await openKubernetesApi(t)
+  api.enterCluster()
+  for (const name of ['current', 'read', 'unread'])
+    api.write('secrets', { metadata: { name, labels } })
+  const annotations = { 'mx/secret': 'read' }
+  api.write('pods', { metadata: { name: 'a', labels, annotations } })
+  const find = () => findCluster({ accountFolder: api.accountFolder })
+  const space = createSpace({ findCluster: find, onState: () => {}, onOutage: () => {} })
+  t.teardown(space.close)
+  await space.answer(() => {})
+  const { prune, removeAll } = createSecretPruner(
+    space,
+    createCalls(find, new AbortController().signal),
+  )
+  const names = (): string[] => api.list('secrets').map(({ metadata }) => metadata.name)
+  await prune(ID, 'current')
+  t.same(names(), ['current', 'read'])
+  await until(() => api.watchers.size === 2)
+  api.remove('pods', 'a')
+  await until(() => names().length === 1)
+  t.same(names(), ['current'])
+  await removeAll(ID)
+  t.same(names(), [])
+})
