@@ -9,7 +9,7 @@ import { countFiles } from '../fixtures/process-memory.ts'
 import { until } from '../fixtures/raw-backend.ts'
 
 const CONNECTIONS = 64
-const REQUESTS = 50_000
+const REQUESTS = 20_000
 const GROWTH_MAX = 3 * 1024 ** 2
 
 setFlagsFromString('--expose-gc')
