@@ -1,4 +1,4 @@
-import type { Service } from '../core/contracts/registry.ts'
+import type { Service } from 'mx-gateway/registry'
 import type { ExampleBackend } from './backend.ts'
 
 /** Plain HTTP backends as a service: the gateway proxies its paths to them. */
