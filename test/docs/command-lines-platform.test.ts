@@ -5,6 +5,9 @@ await typeGuides(t, [
   'docs/api.md',
   'docs/auth.md',
   'docs/broker.md',
+  'docs/gateway.md',
+  'docs/listeners.md',
   'docs/network.md',
+  'docs/registry.md',
   'docs/server.md',
 ])
