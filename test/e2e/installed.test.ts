@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { installPackage } from '../fixtures/installed-package.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 // scripts/try-package.sh does the same with npm and a registry.
 const { folder, home, modules, main: MX, env } = installPackage(t)
@@ -39,6 +41,32 @@ t.test('mx tells its version, and completes itself', async (t) => {
   t.match(await run('--version'), /\d+\.\d+\.\d+/)
   t.match(await run('--help'), /server/)
   t.match(await run('completion', 'bash'), /complete/)
+})
+
+t.test('npm start in a built checkout serves the platform', async (t) => {
+  const npm = spawn('npm', ['start', '--silent'], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      HOME: makeTempFolder(t, 'home'),
+      MX_ADDRESS: '127.0.0.1:0',
+      MX_PROXY_ADDRESS: '127.0.0.1:0',
+      MX_WEB_ADDRESS: '127.0.0.1:0',
+      MX_ADMIN_ADDRESS: 'none',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // A group of its own, as Ctrl-C at a terminal ends it.
+    detached: true,
+  })
+  const ended = once(npm, 'close')
+  t.teardown(() => npm.exitCode ?? process.kill(-npm.pid!, 'SIGKILL'))
+  for await (const line of createInterface(npm.stderr)) {
+    if (!line.includes('"server ready"')) continue
+    const { gateway } = JSON.parse(line) as { gateway: string }
+    t.match(await (await fetch(gateway)).json(), { version: String })
+    process.kill(-npm.pid!, 'SIGINT')
+  }
+  t.same(await ended, [0, null])
 })
 
 t.test('mx api serves on both listeners, with a plugin in TypeScript', async (t) => {
