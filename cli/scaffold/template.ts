@@ -33,7 +33,7 @@ export function formatPackage(name: string, more: object = {}): string {
       '@types/node': '^20.19.0',
       'mx-gateway': toPackageRange(),
       tsx: '^4.20.0',
-      typescript: '^6.0.0',
+      typescript: '^7.0.0',
     },
   }
   return `${JSON.stringify(content, undefined, 2)}\n`

@@ -4,11 +4,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import ts from 'typescript'
 import { WebSocket } from 'ws'
 import { ROOT } from '../../scripts/root.ts'
+import { checkTypes, makeProject, TYPESCRIPT } from '../fixtures/compiler.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { toModule } from '../fixtures/programs.ts'
 import { skipUnless } from '../fixtures/servers.ts'
@@ -38,24 +37,9 @@ const PROGRAMS = BLOCKS.filter(({ language }) => language === 'ts')
 t.test('the programs of the guide pass the compiler with the options of the guide', async (t) => {
   const folder = t.testdir(Object.fromEntries(PROGRAMS.map(({ file, text }) => [file, text])))
   const config = JSON.parse(BLOCKS.find(({ language }) => language === 'json')!.text)
-  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
-  const files = PROGRAMS.map(({ file }) => join(folder, file))
-  const program = ts.createProgram(files, {
-    ...options,
-    paths: { mx: [fileURLToPath(SDK).replace(/js$/, 'd.ts')] },
-  })
-  const messages = files.flatMap((file) => {
-    const source = program.getSourceFile(file)
-    const found = [
-      ...program.getSyntacticDiagnostics(source),
-      ...program.getSemanticDiagnostics(source),
-    ]
-    return found.map(
-      ({ messageText }) => `${file}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
-    )
-  })
+  const messages = await checkTypes(makeProject(folder, config.compilerOptions))
   t.strictSame(messages, [])
-  t.equal(files.length, 8)
+  t.equal(PROGRAMS.length, 8)
 })
 
 t.test('everything in the guide happens as it says', async (t) => {
@@ -141,7 +125,10 @@ class Reader {
     if (line.startsWith('npm install ')) {
       const names = ['tsx', 'typescript', '@types/node']
       this.#t.equal(line, `npm install ${names.join(' ')} <path of your checkout of mx>`)
-      const installed = names.map((name) => [name, join(ROOT, 'node_modules', name)] as const)
+      const installed = names.map((name) => {
+        const folder = name === 'typescript' ? TYPESCRIPT : join(ROOT, 'node_modules', name)
+        return [name, folder] as const
+      })
       for (const [name, folder] of [['mx-gateway', mx] as const, ...installed]) {
         const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
         this.#t.equal(manifest.name, name, `${folder} is what programs import as ${name}`)
