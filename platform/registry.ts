@@ -9,8 +9,8 @@ export {
   createKubernetesRegistry,
   type KubernetesRegistryOptions,
 } from '../adapters/registry/kubernetes.ts'
-export type { Service } from '../core/contracts/registry.ts'
 export { createMemoryRegistry, type MemoryRegistryOptions } from '../adapters/registry/memory.ts'
+export type { Service } from '../core/contracts/registry.ts'
 export { type OpenedRegistry, openRegistry } from '../sdk/open-registry.ts'
 export { type Registration, type RegistrationOptions, register } from '../sdk/registration.ts'
 export {
