@@ -6,6 +6,9 @@ import type { Server } from './server.ts'
 import { formatAddress } from './settings-values.ts'
 import { readVersion } from './version.ts'
 
+/** Not for a shell: zsh expands `[::]`. */
+const WILDCARD_AUTHORITY = /(?<=\/\/)(?:\[::\]|0\.0\.0\.0)(?=:)/
+
 /** What is shown of a server. */
 export interface ShownServer extends Omit<Server, 'api' | 'reload' | 'drain' | 'close'> {
   /** Where health and metrics are told; undefined: nowhere. */
@@ -41,7 +44,7 @@ export function formatServerBanner(server: ShownServer, configuration: Configura
     'log in': 'mx login admin',
     password: formatPassword(server),
     'stands on': `${registry} (registry), ${store} (store), ${broker} (broker), ${events} (events)`,
-    'try it': `curl ${gateway}/`,
+    'try it': `curl ${gateway.replace(WILDCARD_AUTHORITY, 'localhost')}/`,
   })
 }
 

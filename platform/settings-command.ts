@@ -1,3 +1,4 @@
+import { isWildcardHost } from '../core/listener/wildcard-host.ts'
 import { PROFILES, type ProfileName } from './profiles.ts'
 import { type Command, SETTINGS, type Setting, type Settings } from './settings.ts'
 import { type Given, type GivenSettings, keysOf, splitList } from './settings-sources.ts'
@@ -55,6 +56,6 @@ export function checkServer(settings: Settings, given: GivenSettings): readonly 
 
 /** Whether two addresses cannot be listened at both. */
 export function isSamePort(a: Address, b: Address): boolean {
-  const isAll = (host: string): boolean => host === '0.0.0.0' || host === '::'
-  return a.port !== 0 && a.port === b.port && (a.host === b.host || isAll(a.host) || isAll(b.host))
+  const isSameHost = a.host === b.host || isWildcardHost(a.host) || isWildcardHost(b.host)
+  return a.port !== 0 && a.port === b.port && isSameHost
 }

@@ -3,6 +3,7 @@ import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
 import { createAllowList } from '../core/egress/allow-list.ts'
 import { hideSecret } from '../core/hide-secret.ts'
+import { findWildcardHost } from '../core/listener/wildcard-host.ts'
 import { parseServerAddress } from '../core/network/address.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { suggest } from '../core/suggest.ts'
@@ -26,7 +27,7 @@ const HOST_PATTERN = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i
 const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
 
 /**
- * `host:port`, `[ipv6]:port`, or `:port` for all interfaces.
+ * `host:port`, `[ipv6]:port`, or `:port` for all interfaces, IPv4 and IPv6.
  *
  * @throws {RangeError} naming the accepted forms, as every function of this file does.
  */
@@ -38,7 +39,7 @@ export function parseAddress(text: string): Address {
   }
   if (match[1] !== undefined && isIP(match[1]) !== 6)
     throw wrong('an IPv6 address inside the brackets', text)
-  return { host: match[1] ?? (match[2] === '' ? '0.0.0.0' : match[2]!), port }
+  return { host: match[1] ?? (match[2] || findWildcardHost()), port }
 }
 
 /** {@link parseAddress}, or `none`: undefined. */

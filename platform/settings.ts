@@ -322,7 +322,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'text',
     form: 'host:port',
     description:
-      'Where to listen; ":8080" is every address of IPv4, "[::]:8080" of IPv6, too; port 0 any free port',
+      'Address to listen on; ":8080" is every IPv4 and IPv6 address, "0.0.0.0:8080" every IPv4 address; port 0 any free port',
     default: '127.0.0.1:8080',
     live: false,
     parse: one(parseAddress),

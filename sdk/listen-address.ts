@@ -1,5 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { findWildcardHost, isWildcardHost } from '../core/listener/wildcard-host.ts'
 
 /** Where a service listens. */
 export interface ListenAddress {
@@ -9,10 +10,9 @@ export interface ListenAddress {
 }
 
 const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
-const ALL = new Set(['0.0.0.0', '::'])
 
 /**
- * `host:port`, `[IPv6]:port`, or `:port` for all interfaces.
+ * `host:port`, `[IPv6]:port`, or `:port` for all interfaces, IPv4 and IPv6.
  *
  * @throws {TypeError} when it is none of them.
  */
@@ -20,7 +20,8 @@ export function parseListenAddress(text: string): ListenAddress {
   const [, ipv6, host = '', digits] = HOST_PORT.exec(text) ?? []
   const port = Number(digits ?? -1)
   const isHost = ipv6 === undefined || isIP(ipv6) === 6
-  if (port >= 0 && port <= 65_535 && isHost) return { host: ipv6 ?? (host || '0.0.0.0'), port }
+  if (port >= 0 && port <= 65_535 && isHost)
+    return { host: ipv6 ?? (host || findWildcardHost()), port }
   throw new TypeError(
     `address must be host:port, [IPv6]:port or :port, got ${JSON.stringify(text)}`,
   )
@@ -42,17 +43,28 @@ export function readListenAddress(given: string | undefined): ListenAddress {
 }
 
 /**
- * The address others reach a listener at, as registries keep it. Of all interfaces it is the first of the same family that
- * leads out of this machine, else the loopback one.
+ * The address that registries advertise for a listener. A listener on all interfaces is advertised at an address that other
+ * machines reach, IPv4 first because every caller has it; without one, on loopback.
+ *
+ * @param interfaces @default those of the machine
  */
-export function toReachable({ host, port }: ListenAddress): string {
-  const reachable = ALL.has(host) ? findOwnAddress(host) : host
+export function toReachable(
+  { host, port }: ListenAddress,
+  interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces(),
+): string {
+  const reachable = isWildcardHost(host) ? findOwnAddress(host === '::', interfaces) : host
   return isIPv6(reachable) ? `[${reachable}]:${port}` : `${reachable}:${port}`
 }
 
-function findOwnAddress(all: string): string {
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
-  // Of `::`, too: most often it takes IPv4 as well, and every caller has that.
-  const own = addresses.find(({ family, internal }) => family === 'IPv4' && !internal)
-  return own?.address ?? (all === '::' ? '::1' : '127.0.0.1')
+function findOwnAddress(
+  hasIPv6: boolean,
+  interfaces: ReturnType<typeof networkInterfaces>,
+): string {
+  const addresses = Object.values(interfaces)
+    .flatMap((list) => list ?? [])
+    // A link-local address needs a zone (RFC 4007), which an address of a registry does not have.
+    .filter(({ family, address }) => family === 'IPv4' || (hasIPv6 && !address.startsWith('fe80:')))
+    .sort((a, b) => a.family.localeCompare(b.family))
+  const found = addresses.find(({ internal }) => !internal) ?? addresses[0]
+  return found?.address ?? '127.0.0.1'
 }

@@ -5,7 +5,7 @@ import type { ServiceLimits, ServicePort } from './service-port.ts'
 
 /** Where a service takes calls: at a port of its own, or at that of a host. */
 export interface PortOptions {
-  /** Where it listens: `host:port`, or `:port` for all interfaces; port 0: any free one. @default `MX_SERVICE_ADDRESS`, else 127.0.0.1:0 */
+  /** Where it listens: `host:port`, or `:port` for all interfaces, IPv4 and IPv6; port 0: any free one. @default `MX_SERVICE_ADDRESS`, else 127.0.0.1:0 */
   readonly address?: string
   readonly limits?: ServiceLimits
   /** The HTTP server below. @default 'uws' where there is one for this platform, else 'node' */

@@ -1,5 +1,7 @@
+import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import type { Exchange } from '../../core/exchange.ts'
+import { parseListenAddress } from '../../sdk/listen-address.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient, splitReplies, statusCodes } from '../fixtures/raw-client.ts'
 import type { ListenerSubject } from './listener.ts'
@@ -76,6 +78,18 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     first.destroy()
     t.equal(await ask(third), '127.0.0.3')
     third.destroy()
+  })
+
+  t.test('a bare port serves IPv4 and IPv6, and an IPv4 client has an IPv4 address', async (t) => {
+    const options = parseListenAddress(':0')
+    const { port } = await openListener(t, create, (x) => x.reply(200, x.remoteAddress), options)
+    const hasIPv6 = networkInterfaces()['lo']?.some(({ address }) => address === '::1')
+    for (const address of hasIPv6 ? ['127.0.0.1', '::1'] : ['127.0.0.1']) {
+      const client = new RawClient(port, undefined, address)
+      const [reply] = await client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
+      t.equal(reply!.split('\r\n\r\n')[1], address)
+      client.destroy()
+    }
   })
 
   t.test(

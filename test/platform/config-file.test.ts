@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
 import { parseConfig, readConfig } from '../../platform/config-file.ts'
 import { mergeSettings, SettingsError } from '../../platform/settings-sources.ts'
 
@@ -43,7 +44,7 @@ plugins:
     '/etc/mx/mx.yaml',
   )
   t.match(mergeSettings(settings), {
-    address: { host: '0.0.0.0', port: 9000 },
+    address: { host: findWildcardHost(), port: 9000 },
     drainTimeoutMs: 3000,
     namespace: '',
     workers: 2,

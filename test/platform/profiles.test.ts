@@ -1,4 +1,5 @@
 import t from 'tap'
+import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
 import { PROFILES, type ProfileName } from '../../platform/profiles.ts'
 import { readProfile } from '../../platform/settings-command.ts'
 import { mergeSettings } from '../../platform/settings-sources.ts'
@@ -21,7 +22,7 @@ t.test('profile local listens on loopback only, the others on all interfaces', a
     const { address, proxyAddress, webAddress, rpcAddressAllow, hosts, webOrigins } = mergeSettings(
       readProfile(name),
     )
-    const host = name === 'local' ? '127.0.0.1' : '0.0.0.0'
+    const host = name === 'local' ? '127.0.0.1' : findWildcardHost()
     t.same(
       [address, proxyAddress, webAddress],
       [8080, 8081, 8082].map((port) => ({ host, port })),

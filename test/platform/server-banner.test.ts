@@ -59,6 +59,15 @@ t.test('it shows where others reach it, and no secrets', async (t) => {
   t.notMatch(banner, /token|pass|AAAA/)
 })
 
+t.test('suggests a command that a shell passes on, whatever the gateway listens on', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  for (const host of ['::', '0.0.0.0'])
+    t.match(
+      formatServerBanner({ ...SERVER, address: { host, port: 8080 } }, configuration),
+      /^ {2}try it +curl http:\/\/localhost:8080\/$/m,
+    )
+})
+
 t.test('a log names the file of the first password, and never the password', async (t) => {
   const configuration = await configurationFrom(new Map(), {}, 'server')()
   const lines: string[] = []

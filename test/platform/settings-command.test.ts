@@ -1,10 +1,12 @@
 import t from 'tap'
+import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
 import { parseConfig } from '../../platform/config-file.ts'
 import { configurationFrom } from '../../platform/configuration.ts'
 import { listSettings } from '../../platform/settings-command.ts'
 import { readEnvironment } from '../../platform/settings-env.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { SettingsError } from '../../platform/settings-sources.ts'
+import { formatAddress, parseAddress } from '../../platform/settings-values.ts'
 
 function problemsOf(run: () => unknown): readonly string[] {
   try {
@@ -91,7 +93,7 @@ t.test('flags win over the environment, that over the file, that over the profil
     registry: 'memory',
     store: 'memory',
     maxBodyBytes: 1024,
-    address: { host: '0.0.0.0', port: 8080 },
+    address: { host: findWildcardHost(), port: 8080 },
     dataDir: `${cwd}/state`,
     namespace: '',
   })
@@ -120,7 +122,7 @@ t.test('what does not go together is told with its source', async (t) => {
   t.match(await problemOf(['--registry=static']), /^--registry must be memory/)
   t.equal(
     await problemOf(['--proxy_address=:8080']),
-    '--proxy_address must be another address than address, got 0.0.0.0:8080',
+    `--proxy_address must be another address than address, got ${formatAddress(parseAddress(':8080'))}`,
   )
   t.equal(
     await problemOf(['--web_address', '127.0.0.1:1', '--proxy_address=127.0.0.1:1']),

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { mergeSettings } from '../../platform/settings-sources.ts'
 
@@ -9,7 +10,7 @@ const merge = (...flags: string[]) => mergeSettings(readFlags(flags))
 t.test('HTTP/2 is served over TLS, by the listener that has it', async (t) => {
   const { listener, http2, http2Address, tlsClientCa } = merge()
   t.same([listener, http2, http2Address, tlsClientCa], ['uws', 'tls', undefined, ''])
-  t.same(merge('--http2_address=:8443').http2Address, { host: '0.0.0.0', port: 8443 })
+  t.same(merge('--http2_address=:8443').http2Address, { host: findWildcardHost(), port: 8443 })
   t.equal(merge('--listener=node', '--http2=cleartext').http2, 'cleartext')
   t.equal(merge('--http2_address=:8443', '--http2=cleartext').http2, 'cleartext')
   t.equal(merge('--listener=node', ...TLS, '--tls_client_ca=ca.pem').tlsClientAuth, 'required')

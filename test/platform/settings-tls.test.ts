@@ -1,4 +1,5 @@
 import t from 'tap'
+import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
 import { readProfile } from '../../platform/settings-command.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { mergeSettings, SettingsError } from '../../platform/settings-sources.ts'
@@ -20,7 +21,7 @@ t.test('ACME serves HTTPS, for hosts as certificates name them', async (t) => {
     enableTls: true,
     acmeHosts: ['a.test', 'b.test', 'xn--bcher-kva.example'],
     acmeDirectory: LETS_ENCRYPT,
-    acmeAddress: { host: '0.0.0.0', port: 80 },
+    acmeAddress: { host: findWildcardHost(), port: 80 },
     acmeEmail: '',
   })
   const asking = [

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
 import { SETTINGS, type Settings } from '../../platform/settings.ts'
 import { findMisspelt, readEnvironment } from '../../platform/settings-env.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
@@ -56,7 +57,7 @@ t.test('values are read from flags and from variables alike', async (t) => {
     [
       ['--address=:8080'],
       { MX_API_ADDRESS: ':8080' },
-      { address: { host: '0.0.0.0', port: 8080 } },
+      { address: { host: findWildcardHost(), port: 8080 } },
     ],
     [['--address=[::1]:0'], { MX_ADDRESS: '[::1]:0' }, { address: { host: '::1', port: 0 } }],
     [['--handler', 'web'], { MX_API_HANDLER: 'web' }, { handler: 'web' }],

@@ -19,6 +19,7 @@ const egress = openEgress({
   listeners: () => [
     { host: '127.0.0.1', port: 8089 },
     { host: '0.0.0.0', port: 8080 },
+    { host: '::', port: 8083 },
     { host: 'localhost', port: 8082 },
     { host: '192.0.2.9', port: 8081 },
   ],
@@ -92,6 +93,8 @@ t.test('no listener of the server is a node, whatever is allowed', async (t) => 
     ['127.0.0.1', 8089],
     ['127.0.0.1', 8080],
     ['::1', 8080],
+    ['127.0.0.1', 8083],
+    ['::ffff:127.0.0.1', 8083],
     ['127.9.9.9', 8082],
     ['192.0.2.9', 8081],
     ...(OWN === undefined ? [] : [[OWN, 8080] as [string, number]]),

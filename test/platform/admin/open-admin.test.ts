@@ -9,6 +9,7 @@ import type { Settings } from '../../../platform/settings.ts'
 import { readFlags } from '../../../platform/settings-flags.ts'
 
 const LOG = createLog('silent')
+const toLoopback = (url = ''): string => url.replace(/\[::\]|0\.0\.0\.0/, '127.0.0.1')
 
 /** @param unasked what is so without anybody having said so. */
 async function open(t: Test, words: readonly string[], unasked: Partial<Settings> = {}) {
@@ -56,11 +57,10 @@ t.test('on loopback it is asked as this machine, or by the names of --hosts', as
 })
 
 t.test('where others reach it they may use any name, unless --hosts lists some', async (t) => {
-  const { url = '' } = await open(t, ['--admin_address=:0'])
-  const local = url.replace('0.0.0.0', '127.0.0.1')
-  t.equal(await status(local, 'mx.default.svc'), 200)
+  const { url } = await open(t, ['--admin_address=:0'])
+  t.equal(await status(toLoopback(url), 'mx.default.svc'), 200)
   const listed = await open(t, ['--admin_address=:0', '--hosts=local'])
-  t.equal(await status(listed.url?.replace('0.0.0.0', '127.0.0.1'), 'mx.default.svc'), 403)
+  t.equal(await status(toLoopback(listed.url), 'mx.default.svc'), 403)
 })
 
 t.test('a port that is taken is an error where it was asked for, else a warning', async (t) => {

@@ -1,0 +1,21 @@
+import { networkInterfaces } from 'node:os'
+
+type Interfaces = ReturnType<typeof networkInterfaces>
+
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
+
+/**
+ * Host that a listener binds for every interface: `::`, which accepts IPv4 as well (RFC 3493 §3.7), or `0.0.0.0` on a machine
+ * without IPv6, where `::` may not be bound.
+ *
+ * @param interfaces @default those of the machine
+ */
+export function findWildcardHost(interfaces: Interfaces = networkInterfaces()): string {
+  const addresses = Object.values(interfaces).flatMap((list) => list ?? [])
+  return addresses.some(({ family }) => family === 'IPv6') ? '::' : '0.0.0.0'
+}
+
+/** Whether a listener bound to this host accepts connections on every interface. */
+export function isWildcardHost(host: string): boolean {
+  return WILDCARDS.has(host)
+}
