@@ -14,6 +14,7 @@ export interface OpenRuntimeOptions {
   readonly settings: Pick<
     Settings,
     | 'runtime'
+    | 'runtimePodSecurity'
     | 'runtimeReadOnlyRoot'
     | 'runtimeCpuRequest'
     | 'runtimeMemoryRequestBytes'
@@ -34,6 +35,7 @@ export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime>
     const { createKubernetesRuntime } = await import('../adapters/runtime/kubernetes.ts')
     const { runtimeReadOnlyRoot, runtimeCpuRequest, runtimeMemoryRequestBytes } = settings
     return createKubernetesRuntime({
+      podSecurity: settings.runtimePodSecurity,
       isRootReadOnly: runtimeReadOnlyRoot,
       requests: {
         ...(runtimeCpuRequest > 0 && { cpus: runtimeCpuRequest }),

@@ -122,6 +122,8 @@ export interface Settings extends QuotaSettings {
   readonly runtimeCpuRequest: number
   /** Memory in bytes a pod of the runtime `kubernetes` requests where its service sets no limit; 0: none. */
   readonly runtimeMemoryRequestBytes: number
+  /** Pod Security Standard of the pods of the runtime `kubernetes`. */
+  readonly runtimePodSecurity: (typeof POD_SECURITIES)[number]
   /** User ids for programs, one for each namespace; undefined: they run as the user of the server. */
   readonly runtimeUids: UserIdRange | undefined
   /** Longest pause before a program that ended is started again. */
@@ -290,6 +292,7 @@ const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded'] as const
 const SYNCS = ['os', 'always'] as const
 const SINKS = ['broker', 'events', 'both'] as const
 const RUNTIMES = ['process', 'kubernetes', 'none'] as const
+const POD_SECURITIES = ['restricted', 'baseline'] as const
 
 /** Every setting, in the order of help and documentation. */
 export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
@@ -616,6 +619,17 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseRoom),
+  },
+  runtimePodSecurity: {
+    name: 'runtime_pod_security',
+    kind: 'text',
+    form: 'restricted or baseline',
+    description:
+      'Pod Security Standard of pods that the runtime kubernetes creates: restricted, or baseline for images that run as root',
+    default: 'restricted',
+    only: 'server',
+    live: false,
+    parse: one(parseOneOf(POD_SECURITIES)),
   },
   runtimeUids: {
     name: 'runtime_uids',

@@ -15,6 +15,7 @@ import { createPlatformBroker } from '../../sdk/platform-broker.ts'
 import { createStore } from '../../sdk/store.ts'
 import { makeSecretKey } from '../../services/config/secret-key.ts'
 import { until } from '../contracts/registry.ts'
+import { useKubeconfig } from '../fixtures/kubeconfig.ts'
 import { openKubernetesApi } from '../fixtures/kubernetes-api.ts'
 import { makeKubernetesService, makeSlice } from '../fixtures/kubernetes-objects.ts'
 import { startNats } from '../fixtures/nats.ts'
@@ -175,26 +176,7 @@ t.test('Services of Kubernetes are found beside its own, and nobody registers th
   const ports = { ports: [{ name: 'http', port, protocol: 'TCP' }] }
   api.write('endpointslices', makeSlice('web-1', 'web', ['127.0.0.1'], ports))
   api.write('services', makeKubernetesService('web'))
-  const folder = makeTempFolder(t, 'kube')
-  const config = join(folder, 'config')
-  const { server, token, accountFolder } = api
-  writeFileSync(
-    config,
-    JSON.stringify({
-      'current-context': 'c',
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u', namespace: 'shop' } }],
-      clusters: [
-        { name: 'c', cluster: { server, 'certificate-authority': `${accountFolder}/ca.crt` } },
-      ],
-      users: [{ name: 'u', user: { token } }],
-    }),
-  )
-  const before = process.env['KUBECONFIG']
-  process.env['KUBECONFIG'] = config
-  t.teardown(() => {
-    if (before === undefined) delete process.env['KUBECONFIG']
-    else process.env['KUBECONFIG'] = before
-  })
+  useKubeconfig(t, api)
   const opened = await openServer(t, ['--registry=kubernetes'])
   const { get, post, url } = opened
   t.equal(await (await fetch(`${url}/web/x`)).text(), 'plain')
