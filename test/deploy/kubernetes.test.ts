@@ -1,80 +1,41 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import * as client from '@kubernetes/client-node'
+import type { V1Deployment, V1RoleBinding } from '@kubernetes/client-node'
 import t from 'tap'
-import { parse, parseAllDocuments } from 'yaml'
-import { parseConfig } from '../../platform/config-file.ts'
-import { mergeSettings } from '../../platform/settings-sources.ts'
+import { parse } from 'yaml'
 import { readVersion } from '../../platform/version.ts'
 import { ROOT } from '../../scripts/root.ts'
+import { listProblems, type Manifest, parseManifests } from '../fixtures/manifests.ts'
+import {
+  checkRelease,
+  find,
+  MANIFESTS,
+  readKustomization,
+  readSettings,
+  toPod,
+  toRelease,
+} from '../fixtures/releases.ts'
 
-interface Manifest {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly [field: string]: unknown
-}
-type Model = { getAttributeTypeMap: () => readonly { baseName: string; type: string }[] }
+const read = (name: string): string => readFileSync(join(MANIFESTS, name), 'utf8')
+const gateway = readKustomization()
+const embedded = toRelease(read('server-embedded.yaml'))
+const external = toRelease(read('server-external.yaml'))
+const servers = { embedded, external }
 
-const FOLDER = join(ROOT, 'deploy/kubernetes')
-const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8')
-const kustomization = parse(read('kustomization.yaml'))
-const manifests: readonly Manifest[] = kustomization.resources.flatMap((name: string) =>
-  parseAllDocuments(read(name)).map((document) => document.toJS()),
-)
-const { settings } = parseConfig(read('mx.yaml'), 'mx.yaml')
-const mx = mergeSettings(settings)
-const deployment = find('Deployment') as unknown as client.V1Deployment
-const pod = deployment.spec!.template
-const container = pod.spec!.containers[0]!
-
-function find(kind: string): Manifest {
-  return manifests.find((manifest) => manifest.kind === kind)!
-}
-
-/** Why a manifest is none by the JSON schema of its kind, or has a field its kind does not know. */
-function listProblems(manifest: Manifest): readonly string[] {
-  const { apiVersion, kind } = manifest
-  const { [kind]: Kind } = createRequire(import.meta.url)(`kubernetes-models/${apiVersion}/${kind}`)
-  const version = apiVersion.split('/').at(-1)!
-  const unknown = listUnknown(
-    manifest,
-    `${version[0]!.toUpperCase()}${version.slice(1)}${kind}`,
-    kind,
-  )
-  try {
-    new Kind(manifest).validate()
-    return unknown
-  } catch (error) {
-    return [...unknown, (error as Error).message]
-  }
+/** Rules of a Role that a page of the documentation shows. */
+function readDocumentedRules(page: string, name: string): unknown {
+  const text = readFileSync(join(ROOT, 'docs', page), 'utf8')
+  const blocks = [...text.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, block]) => block!)
+  const block = blocks.find((block) => block.includes(`name: ${name}`))!
+  return parseManifests(block)[0]!['rules']
 }
 
-/** Fields that are not those of a type; schemas of Kubernetes let them pass, and its API server drops them. */
-function listUnknown(value: unknown, type: string, path: string): readonly string[] {
-  const [, inner] = /^Array<(.+)>$/.exec(type) ?? []
-  if (inner !== undefined)
-    return (value as unknown[]).flatMap((each, i) => listUnknown(each, inner, `${path}[${i}]`))
-  const model = (client as unknown as Record<string, Model | undefined>)[type]
-  if (model === undefined) return []
-  const types = new Map(model.getAttributeTypeMap().map(({ baseName, type }) => [baseName, type]))
-  return Object.entries(value as object).flatMap(([name, field]) => {
-    const known = types.get(name)
-    return known === undefined
-      ? [`${path}.${name} is unknown`]
-      : listUnknown(field, known, `${path}.${name}`)
-  })
-}
+t.test('the manifests of the gateway', (t) => checkRelease(t, gateway))
+for (const [name, release] of Object.entries(servers))
+  t.test(`the manifests of mx server with ${name} storage`, (t) => checkRelease(t, release))
 
-for (const manifest of manifests) {
-  const { name } = manifest['metadata'] as { name: string }
-  t.test(`${manifest.kind} ${name} is one by the schema of Kubernetes`, async (t) => {
-    t.same(listProblems(manifest), [])
-  })
-}
-
-t.test('what is no manifest is found out', async (t) => {
-  const wrong = structuredClone(find('Deployment')) as unknown as client.V1Deployment
+t.test('a manifest with an unknown or a missing field is found', async (t) => {
+  const wrong = structuredClone(find(gateway.manifests, 'Deployment')) as unknown as V1Deployment
   const [first] = wrong.spec!.template.spec!.containers
   Object.assign(first!, { imagee: 'x', ports: [{ name: 'http' }] })
   const problems = listProblems(wrong as unknown as Manifest).join('\n')
@@ -82,61 +43,74 @@ t.test('what is no manifest is found out', async (t) => {
   t.match(problems, "must have required property 'containerPort'".replaceAll("'", ''))
 })
 
-t.test('the pod has nothing that the Pod Security Standard restricted forbids', async (t) => {
-  t.match(pod.spec!.securityContext, {
-    runAsNonRoot: true,
-    seccompProfile: { type: 'RuntimeDefault' },
-  })
-  t.same(container.securityContext, {
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ['ALL'] },
-  })
-  const writable = pod.spec!.volumes!.filter(({ emptyDir }) => emptyDir !== undefined)
-  t.same(
-    writable.map(
-      ({ name }) => container.volumeMounts!.find((mount) => mount.name === name)?.mountPath,
-    ),
-    ['/data', '/tmp'],
-  )
+t.test('the images are of this version', async (t) => {
+  const [{ image }] = toPod(gateway).spec!.containers as [{ image: string }]
+  t.same(gateway.images, [{ name: image, newTag: readVersion() }])
+  for (const release of Object.values(servers))
+    t.equal(toPod(release).spec!.containers[0]!.image, `${image}:${readVersion()}`)
 })
 
-t.test('ports and probes are those of the configuration, and there is time to drain', async (t) => {
-  const ports = Object.fromEntries(
-    container.ports!.map(({ name, containerPort }) => [name, containerPort]),
-  )
-  t.same(ports, { http: mx.address.port, admin: mx.adminAddress!.port })
-  t.equal(container.livenessProbe!.httpGet!.path, '/livez')
-  t.equal(container.readinessProbe!.httpGet!.path, '/readyz')
-  for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const)
-    t.equal(container[probe]!.httpGet!.port, 'admin')
-  const seconds = (mx.drainDelayMs + mx.drainTimeoutMs) / 1000
-  t.ok(pod.spec!.terminationGracePeriodSeconds! > seconds, `longer than ${seconds} s`)
-  const { periodSeconds, failureThreshold, timeoutSeconds } = container.readinessProbe!
-  t.ok(
-    periodSeconds! * failureThreshold! + timeoutSeconds! < mx.drainDelayMs / 1000,
-    'it is left out before it closes',
-  )
-})
-
-t.test('the Service has no admin port, and everything selects the pods there are', async (t) => {
-  const { spec } = find('Service') as unknown as client.V1Service
-  t.same(
-    spec!.ports!.map(({ targetPort }) => targetPort),
-    ['http'],
-  )
-  const labels = pod.metadata!.labels
-  t.same(spec!.selector, labels)
-  for (const [kind, field] of [
-    ['Deployment', 'selector'],
-    ['PodDisruptionBudget', 'selector'],
-    ['NetworkPolicy', 'podSelector'],
-  ] as const) {
-    const { [field]: selector } = find(kind)['spec'] as Record<string, client.V1LabelSelector>
-    t.same(selector!.matchLabels, labels, kind)
+t.test('embedded storage is in a volume, and external storage is named by a Secret', async (t) => {
+  t.match(await readSettings(t, embedded), {
+    ...{ registry: 'kubernetes', runtime: 'kubernetes' },
+    ...{ store: 'lmdb', broker: 'memory', events: 'lmdb', configSecretKey: 'file' },
+  })
+  const { spec } = find(embedded.manifests, 'StatefulSet') as unknown as {
+    spec: { replicas: number; volumeClaimTemplates: readonly { metadata: { name: string } }[] }
+  }
+  t.equal(spec.replicas, 1)
+  t.equal(spec.volumeClaimTemplates[0]!.metadata.name, 'data')
+  const container = toPod(external).spec!.containers[0]!
+  t.same(container.envFrom, [{ secretRef: { name: 'mx-server' } }])
+  t.match(await readSettings(t, external), { registry: 'kubernetes', runtime: 'kubernetes' })
+  for (const release of Object.values(servers)) {
+    const { advertiseAddress, proxyAddress } = await readSettings(t, release)
+    const host = 'mx-server-internal.mx.svc'
+    t.same(advertiseAddress, { host, port: proxyAddress.port }, 'services reach it after a restart')
   }
 })
 
-t.test('the image is of this version', async (t) => {
-  t.same(kustomization.images, [{ name: container.image, newTag: readVersion() }])
+t.test(
+  'the roles are those of the documentation, and bound to the account of the pods',
+  async (t) => {
+    const rules = {
+      registry: readDocumentedRules('registry.md', 'mx-registry'),
+      runtime: readDocumentedRules('kubernetes.md', 'mx-runtime'),
+    }
+    const files = {
+      gateway: gateway.manifests,
+      embedded: embedded.manifests,
+      external: external.manifests,
+      further: parseManifests(read('runtime-access.yaml')),
+    }
+    for (const [name, manifests] of Object.entries(files)) {
+      const roles = manifests.filter(({ kind }) => kind === 'Role')
+      for (const role of roles) {
+        const what = role.metadata.name!.endsWith('registry') ? 'registry' : 'runtime'
+        t.same(role['rules'], rules[what], `${name}: ${what}`)
+        const binding = manifests.find(
+          ({ kind, metadata }) => kind === 'RoleBinding' && metadata.name === role.metadata.name,
+        ) as unknown as V1RoleBinding
+        t.same(listProblems(binding as unknown as Manifest), [])
+        t.equal(binding.roleRef.name, role.metadata.name)
+        const account = name === 'gateway' ? toPod(gateway) : toPod(embedded)
+        t.equal(binding.subjects![0]!.name, account.spec!.serviceAccountName)
+      }
+      t.equal(roles.length, { gateway: 1, embedded: 2, external: 2, further: 1 }[name])
+    }
+  },
+)
+
+t.test('the chart is of this version, and its schema knows every value', async (t) => {
+  const chart = join(ROOT, 'deploy/helm/mx')
+  const { version, appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'))
+  t.same([version, appVersion], [readVersion(), readVersion()])
+  const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'))
+  const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'))
+  t.same(Object.keys(schema.properties).sort(), [...Object.keys(values), 'global'].sort())
+  for (const [name, value] of Object.entries<object>(values)) {
+    const { properties, additionalProperties } = schema.properties[name]
+    if (additionalProperties === false)
+      t.same(Object.keys(properties).sort(), Object.keys(value).sort(), name)
+  }
 })
