@@ -153,7 +153,9 @@ t.test('a deadline is told to the backend, and kept by the gateway', async (t) =
   const backend = await openGrpcBackend(t)
   const gateway = await open(t, [backend.port])
   const client = new GrpcClient(t, gateway.port)
-  const { status } = await client.call('Wait', 'a', { options: { deadline: Date.now() + 150 } })
+  // Opens the connections: a slow machine needs more than the deadline for that, and the backend would see no call.
+  await client.call('SayHello', 'a')
+  const { status } = await client.call('Wait', 'a', { options: { deadline: Date.now() + 500 } })
   t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
   await until(() => backend.cancelled.includes('Wait'))
   await until(() => gateway.gateway.inFlight === 0)
