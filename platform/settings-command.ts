@@ -1,4 +1,4 @@
-import { isWildcardHost } from '../core/listener/wildcard-host.ts'
+import { isWildcardHost } from '../core/wildcard-host.ts'
 import { PROFILES, type ProfileName } from './profiles.ts'
 import { type Command, SETTINGS, type Setting, type Settings } from './settings.ts'
 import { type Given, type GivenSettings, keysOf, splitList } from './settings-sources.ts'

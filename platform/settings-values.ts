@@ -3,12 +3,12 @@ import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
 import { createAllowList } from '../core/egress/allow-list.ts'
 import { hideSecret } from '../core/hide-secret.ts'
-import { findWildcardHost } from '../core/listener/wildcard-host.ts'
 import { parseServerAddress } from '../core/network/address.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { suggest } from '../core/suggest.ts'
 import { parseDuration, parseSize } from '../core/units.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
+import { findWildcardHost } from '../core/wildcard-host.ts'
 import { isRegistryText, REGISTRY_FORMS } from '../sdk/open-registry.ts'
 
 /** Where the gateway listens. */

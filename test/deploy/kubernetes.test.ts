@@ -44,7 +44,7 @@ t.test('a manifest with an unknown or a missing field is found', async (t) => {
 })
 
 t.test('the images are of this version', async (t) => {
-  const [{ image }] = toPod(gateway).spec!.containers as [{ image: string }]
+  const { image } = toPod(gateway).spec!.containers[0]!
   t.same(gateway.images, [{ name: image, newTag: readVersion() }])
   for (const release of Object.values(servers))
     t.equal(toPod(release).spec!.containers[0]!.image, `${image}:${readVersion()}`)

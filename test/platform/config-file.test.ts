@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
+import { findWildcardHost } from '../../core/wildcard-host.ts'
 import { parseConfig, readConfig } from '../../platform/config-file.ts'
 import { mergeSettings, SettingsError } from '../../platform/settings-sources.ts'
 

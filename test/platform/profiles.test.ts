@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
+import { findWildcardHost } from '../../core/wildcard-host.ts'
 import { PROFILES, type ProfileName } from '../../platform/profiles.ts'
 import { readProfile } from '../../platform/settings-command.ts'
 import { mergeSettings } from '../../platform/settings-sources.ts'

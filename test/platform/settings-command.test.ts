@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
+import { findWildcardHost } from '../../core/wildcard-host.ts'
 import { parseConfig } from '../../platform/config-file.ts'
 import { configurationFrom } from '../../platform/configuration.ts'
 import { listSettings } from '../../platform/settings-command.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
+import { findWildcardHost } from '../../core/wildcard-host.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { mergeSettings } from '../../platform/settings-sources.ts'
 

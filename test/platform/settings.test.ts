@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
+import { findWildcardHost } from '../../core/wildcard-host.ts'
 import { SETTINGS, type Settings } from '../../platform/settings.ts'
 import { findMisspelt, readEnvironment } from '../../platform/settings-env.ts'
 import { readFlags } from '../../platform/settings-flags.ts'

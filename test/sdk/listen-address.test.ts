@@ -1,7 +1,7 @@
 import type { NetworkInterfaceInfo } from 'node:os'
 import t from 'tap'
-import { findWildcardHost } from '../../core/listener/wildcard-host.ts'
 import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { findWildcardHost } from '../../core/wildcard-host.ts'
 import { parseListenAddress, readListenAddress, toReachable } from '../../sdk/listen-address.ts'
 
 t.test('host and port, IPv6 in brackets, no host: all interfaces', async (t) => {
