@@ -10,6 +10,7 @@ import { deadlines, type Timed } from '../rpc/deadlines.ts'
 import { formatGrpcTimeout, readWireTimeout } from '../rpc/timeout.ts'
 import { turnMs } from '../turn-clock.ts'
 import type { FailureKind, UpstreamFailure } from '../upstream/call.ts'
+import { hasRoom, StreamBacklog } from '../upstream/http2-backlog.ts'
 import {
   type Http2Call,
   type Http2Connection,
@@ -42,6 +43,7 @@ const RESETS: ReadonlyMap<number, number> = new Map([
   [12, 403],
 ])
 const NOTHING = new Uint8Array(0)
+const ignore = (): void => {}
 
 /**
  * Forwards a call of gRPC, gRPC-Web or a stream of Connect to a node of its service that speaks gRPC, and relays the reply.
@@ -83,7 +85,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   /** What was sent of the body; undefined: too much to send it again. */
   #kept: Uint8Array[] | undefined = []
   #keptBytes = 0
-  /** The request is complete. */
+  /** What of the body waits for the stream; undefined: nothing ever had to. */
+  #backlog: StreamBacklog | undefined = undefined
+  /** The request is complete, sent or not. */
   #sent: boolean
   #trailers: HeaderList | undefined = undefined
   /** The reply ended without trailers. */
@@ -215,12 +219,13 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
       stream.close(CANCEL)
     })
     stream.on('drain', () => {
-      if (!this.#isOf(stream)) return
-      this.#count()
-      this.#x.resumeBody()
+      if (this.#isOf(stream)) this.#drained(stream)
+    })
+    stream.on('finish', () => {
+      if (this.#isOf(stream)) this.#awaitHead()
     })
     // Followed by `close`, which is what counts.
-    stream.on('error', () => {})
+    stream.on('error', ignore)
     stream.on('close', () => {
       if (this.#isOf(stream)) this.#lose(stream, connection)
     })
@@ -231,7 +236,8 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
       else stream.write(bytes)
     }
     if (!this.#sent) this.#x.attach(this)
-    else this.#awaitHead()
+    else if (this.bodyless) this.#awaitHead()
+    else this.#awaitSending()
   }
 
   onFailure({ kind, detail, collateral }: UpstreamFailure): void {
@@ -266,25 +272,59 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   }
 
   #write(bytes: Uint8Array, last: boolean): void {
+    const x = this.#x
     const stream = this.#stream!
-    if (last) {
-      stream.end(bytes)
-      this.#sent = true
-      this.#awaitHead()
-    } else if (bytes.length > 0 && !stream.write(bytes)) this.#x.pauseBody()
+    this.#sent = last
+    if (this.#backlog === undefined && hasRoom(stream, bytes.length)) {
+      if (last) stream.end(bytes)
+      else if (bytes.length > 0 && !stream.write(bytes)) x.pauseBody()
+    } else {
+      this.#backlog ??= new StreamBacklog()
+      this.#backlog.add(bytes, last)
+      // Otherwise its `drain` is to come.
+      if (!stream.writableNeedDrain) this.#backlog.send(stream)
+      if (stream.writableNeedDrain) x.pauseBody()
+    }
+    if (last || (stream.writableNeedDrain && this.timedNext === undefined)) this.#awaitSending()
     this.#count()
   }
 
-  /** Counts what the request takes in memory: bytes that wait for the backend, and those kept to send them again. */
-  #count(): void {
-    const keptBytes = this.#kept === undefined ? 0 : this.#keptBytes
-    this.#x.countSending((this.#stream?.writableLength ?? 0) + keptBytes)
+  /** The backend has taken what the stream had. */
+  #drained(stream: ClientHttp2Stream): void {
+    this.#backlog?.send(stream)
+    if (this.#sent || stream.writableNeedDrain) this.#awaitSending()
+    else {
+      if (this.#timeoutMs === 0) deadlines.remove(this)
+      this.#x.resumeBody()
+    }
+    if (this.#isOf(stream)) this.#count()
   }
 
-  /** The backend's turn: it answers in time, unless the client has set one of its own. */
+  /**
+   * Counts what the request takes in memory: bytes that wait for the backend, and those kept to send them again. The
+   * exchange may be given up by it.
+   */
+  #count(): void {
+    const keptBytes = this.#kept === undefined ? 0 : this.#keptBytes
+    const unsentBytes = (this.#stream?.writableLength ?? 0) + (this.#backlog?.bytes ?? 0)
+    this.#x.countSending(unsentBytes + keptBytes)
+  }
+
+  /** Some of the request waits to be sent: the backend takes some of it in time, again and again. */
+  #awaitSending(): void {
+    this.#limit(this.#node!.http2!.idleTimeoutMs)
+  }
+
+  /** The backend's turn: it answers in time. */
   #awaitHead(): void {
-    if (this.#timeoutMs > 0 || this.#x.answered || this.timedNext !== undefined) return
-    deadlines.add(this, this.#node!.http2!.replyTimeoutMs)
+    this.#limit(this.#node!.http2!.replyTimeoutMs)
+  }
+
+  /** The call has so long for what comes next, unless the client has set a time for all of it. */
+  #limit(ms: number): void {
+    if (this.#timeoutMs > 0 || this.#x.answered) return
+    deadlines.remove(this)
+    deadlines.add(this, ms)
   }
 
   /** The head of a reply. */
@@ -438,6 +478,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
     endWait(this)
     if (this.#timeoutMs === 0) deadlines.remove(this)
     this.#stream = undefined
+    this.#backlog = undefined
     this.#x.trace?.leave()
     node.active--
     return node

@@ -59,6 +59,11 @@ export class Http2Pool implements ClockedPool {
     return this.#options.timeouts.replyMs
   }
 
+  /** Milliseconds in which a backend takes some of a request that waits to be sent. */
+  get idleTimeoutMs(): number {
+    return this.#options.timeouts.idleMs
+  }
+
   /** Whether connections are TLS. */
   get secure(): boolean {
     return this.#options.secure

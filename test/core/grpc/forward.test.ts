@@ -1,5 +1,11 @@
 import { once } from 'node:events'
-import { connect, constants, createSecureServer, createServer } from 'node:http2'
+import {
+  connect,
+  constants,
+  createSecureServer,
+  createServer,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
@@ -8,6 +14,7 @@ import type { Plugin } from '../../../core/chain.ts'
 import type { Tracer } from '../../../core/contracts/tracer.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
+import { createUwsListener } from '../../../core/listener/uws.ts'
 import { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
 import { ExchangeTrace } from '../../../core/tracing/exchange-trace.ts'
 import { STREAM_WINDOW_BYTES } from '../../../core/upstream/http2-connection.ts'
@@ -512,6 +519,58 @@ t.test('a call that goes on to a node with TLS tells that one its own scheme', a
   for (let i = 0; i < 2; i++) await client.call('SayHello', 'Ann')
   t.ok(refused > 0, 'one went on from there')
   t.strictSame(schemes, ['https', 'https'])
+})
+
+/** A backend of HTTP/2 that reads a piece of each request, and then as `onPiece` says. */
+async function openReader(
+  t: Test,
+  onPiece: (stream: ServerHttp2Stream) => void,
+): Promise<{ readonly port: number }> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  server.on('session', (session) => t.teardown(() => session.destroy()))
+  t.teardown(() => server.close())
+  server.on('stream', (stream) => {
+    stream.on('error', () => {})
+    stream.on('data', () => onPiece(stream))
+    stream.on('end', () => {
+      stream.respond(
+        { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '5' },
+        { endStream: true },
+      )
+    })
+  })
+  return server.address() as AddressInfo
+}
+
+const LONG = 'x'.repeat(512 * 1024)
+
+t.test('a backend that reads slowly has its reply timeout from the last byte on', async (t) => {
+  const { port } = await openReader(t, (stream) => {
+    stream.pause()
+    setTimeout(() => stream.resume(), 10)
+  })
+  // The default listener has all of the request long before the backend does.
+  const gateway = await open(t, [port], {
+    flags: ['--reply_timeout=100ms'],
+    listener: createUwsListener,
+    listening: {},
+  })
+  const began = performance.now()
+  const reply = await fetch(`${gateway.origin}/helloworld/Greeter/SayHello`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/grpc-web+proto' },
+    body: LONG,
+  })
+  t.match(await reply.text(), /grpc-status: ?5/)
+  t.ok(performance.now() - began > 200, 'longer than the reply timeout')
+})
+
+t.test('a backend that stops reading a request has the idle timeout', async (t) => {
+  const { port } = await openReader(t, (stream) => stream.pause())
+  const gateway = await open(t, [port], { flags: ['--idle_timeout=300ms'] })
+  const { status } = await new GrpcClient(t, gateway.port).call('SayHello', LONG)
+  t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
 })
 
 t.test(
