@@ -46,8 +46,10 @@ export interface TunnelTarget {
   /** Fields of the opening handshake, without those of the handshake itself. */
   readonly headers: HeaderList
   readonly maxMessageBytes: number
-  /** Milliseconds for connecting and the backend's half of the handshake. */
+  /** Milliseconds for the connection, TLS handshake included. */
   readonly connectTimeoutMs: number
+  /** Milliseconds from the handshake sent to the backend's response. */
+  readonly replyTimeoutMs: number
   /** Called with the backend's answer, 101 or any other, before it goes to the client; may change its fields. */
   readonly onAnswer?: (status: number, headers: HeaderList) => void
   /** Called once when an opened tunnel, or the reply in its place, has ended. */

@@ -1,10 +1,11 @@
 import type { Handler } from '../core/chain.ts'
 import { toConnectDetail } from '../core/connect-fault.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
-import type { Exchange } from '../core/exchange.ts'
+import type { Exchange, TunnelTarget } from '../core/exchange.ts'
 import { HeaderList } from '../core/headers.ts'
 import { RPC_PATH } from '../core/rpc/frames.ts'
 import { forward } from '../core/upstream/forward.ts'
+import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
 import { toNoNode } from '../core/upstream/no-node.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
 import { mayTryAnother } from '../core/upstream/tried-nodes.ts'
@@ -12,8 +13,10 @@ import { mayTryAnother } from '../core/upstream/tried-nodes.ts'
 export interface WebOptions {
   /** Longest WebSocket message either way, in bytes, then 1009. @default 16777216 */
   readonly maxMessageBytes?: number
-  /** Milliseconds for connecting and the backend's half of the WebSocket handshake, then 504. @default 10000 */
+  /** Milliseconds for a connection to the backend, then the next node, or 504. @default 10000 */
   readonly connectTimeoutMs?: number
+  /** Milliseconds from the WebSocket handshake sent to the backend's response, then 504. @default 60000 */
+  readonly timeoutMs?: number
 }
 
 /** Fields of the client's handshake that the gateway's own replaces. */
@@ -32,7 +35,7 @@ const OWN_HANDSHAKE = new Set([
  */
 export default function web(options: WebOptions = {}): Handler {
   const { maxMessageBytes = 16 * 1024 * 1024, connectTimeoutMs = 10_000 } = options
-  const limits = { maxMessageBytes, connectTimeoutMs }
+  const limits = { maxMessageBytes, connectTimeoutMs, replyTimeoutMs: options.timeoutMs ?? 60_000 }
   return {
     name: 'web',
     handle: (x) => {
@@ -47,7 +50,7 @@ export default function web(options: WebOptions = {}): Handler {
 
 async function openTunnel(
   x: Exchange,
-  limits: { readonly maxMessageBytes: number; readonly connectTimeoutMs: number },
+  limits: Pick<TunnelTarget, 'maxMessageBytes' | 'connectTimeoutMs' | 'replyTimeoutMs'>,
 ): Promise<void> {
   const { upstream } = x
   const service = x.route?.service ?? GATEWAY_ID
@@ -85,12 +88,14 @@ async function openTunnel(
       const failure = GatewayError.from(error, service)
       const { code } = failure
       x.failure = toCause(failure)
-      x.failureKind = code === 504 ? 'timeout' : 'connect'
+      const isConnectTimeout = failure.cause === CONNECT_TIMEOUT
+      x.failureKind = isConnectTimeout ? CONNECT_TIMEOUT : code === 504 ? 'timeout' : 'connect'
       x.trace?.failed(x.failureKind, x.failure)
       if (code !== 502 && code !== 504) throw error
-      upstream.failed(node, code === 502 ? 'connect' : 'gateway')
+      const isTimeout = x.failureKind === 'timeout'
+      upstream.failed(node, isTimeout ? 'gateway' : 'connect')
       tried.push(node)
-      if (code === 504 || !mayTryAnother(upstream, tried)) throw inNameOf(service, failure)
+      if (isTimeout || !mayTryAnother(upstream, tried)) throw inNameOf(service, failure)
     }
   }
 }

@@ -7,6 +7,7 @@ import { describeConnectFault, toConnectDetail } from '../connect-fault.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
+import { timeHandshake } from '../upstream/handshake-timer.ts'
 import { readReply, relayReply } from '../upstream/relay.ts'
 import type { NodeExchange } from './node-exchange.ts'
 import type { TunnelStream } from './tunnel-stream.ts'
@@ -68,18 +69,18 @@ export function openTunnel(
     const settle = (): boolean => {
       if (settled) return false
       settled = true
-      clearTimeout(timer)
+      stopTimer()
       stream.off('close', left)
       return true
     }
-    const fail = (code: number, detail: string, cause?: unknown): void => {
+    const failWith = (error: GatewayError): void => {
       if (!settle()) return
       request.destroy()
-      reject(new GatewayError(GATEWAY_ID, code, detail, { cause }))
+      reject(error)
     }
-    const timer = setTimeout(() => {
-      fail(504, 'the backend did not answer the WebSocket handshake in time')
-    }, target.connectTimeoutMs)
+    const fail = (code: number, detail: string, cause?: unknown): void =>
+      failWith(new GatewayError(GATEWAY_ID, code, detail, { cause }))
+    const stopTimer = timeHandshake(request, target, failWith)
 
     stream.once('close', left)
     request.on('error', (error) => {

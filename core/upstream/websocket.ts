@@ -6,6 +6,7 @@ import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import { WebSocket } from '../ws.ts'
+import { timeHandshake } from './handshake-timer.ts'
 import { generateMask } from './masking.ts'
 import { readReply } from './relay.ts'
 import type { ReplyHead } from './reply-head.ts'
@@ -49,10 +50,12 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
     closeTimeout: CLOSE_TIMEOUT_MS,
     generateMask,
     ...(lookup && { lookup }),
-    finishRequest: (request) => sendHandshake(request, target),
+    finishRequest: (request) => {
+      stopTimer = timeHandshake(request, target, failWith)
+      sendHandshake(request, target)
+    },
   }
-  const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`
-  const backend = new WebSocket(`${secure ? 'wss' : 'ws'}://${authority}/`, options)
+  let stopTimer = (): void => {}
   let protocol = ''
   let answer: IncomingMessage | undefined
   let head: ReplyHead | undefined
@@ -60,17 +63,18 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
   const settle = (): boolean => {
     if (settled) return false
     settled = true
-    clearTimeout(timer)
+    stopTimer()
     return true
   }
-  const fail = (code: number, detail: string, cause?: unknown): void => {
+  const failWith = (error: GatewayError): void => {
     if (!settle()) return
     backend.terminate()
-    events.onFailure(new GatewayError(GATEWAY_ID, code, detail, { cause }))
+    events.onFailure(error)
   }
-  const timer = setTimeout(() => {
-    fail(504, 'the backend did not answer the WebSocket handshake in time')
-  }, target.connectTimeoutMs)
+  const fail = (code: number, detail: string, cause?: unknown): void =>
+    failWith(new GatewayError(GATEWAY_ID, code, detail, { cause }))
+  const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+  const backend = new WebSocket(`${secure ? 'wss' : 'ws'}://${authority}/`, options)
 
   backend.on('error', (error) => {
     const detail =

@@ -574,7 +574,7 @@ export function testTunnel(subject: TunnelSubject): void {
         [[quiet], 504],
       ] as const) {
         const { port, gateway, upstream } = await openWebGateway(t, create, ports, {
-          connectTimeoutMs: 200,
+          timeoutMs: 200,
         })
         const { status, body } = await refusedWebSocket(port)
         t.equal(status, code)
@@ -582,6 +582,46 @@ export function testTunnel(subject: TunnelSubject): void {
         await gateway.idle()
         t.ok(upstream.nodes.every((node) => node.active === 0))
       }
+    },
+  )
+
+  t.test(
+    `${name}: a backend that accepts the connection has the reply timeout for the handshake`,
+    async (t) => {
+      const backend = await openBackendServer(t, {
+        verifyClient: (_info, accept) => setTimeout(accept, 300, true),
+      })
+      const options = { connectTimeoutMs: 100, timeoutMs: 10_000 }
+      const { port } = await openWebGateway(t, create, [backend.port], options)
+      const client = await connectWebSocket(t, port)
+      t.equal(client.readyState, WebSocket.OPEN)
+    },
+  )
+
+  t.test(
+    `${name}: without a connection in time the next node gets the handshake, or 504`,
+    async (t) => {
+      const sockets: Socket[] = []
+      // It takes no part in the TLS handshake.
+      const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
+      await once(silent, 'listening')
+      t.teardown(() => {
+        for (const socket of sockets) socket.destroy()
+        silent.close()
+      })
+      const { port: quiet } = silent.address() as { port: number }
+      const metadata = { protocol: 'https' }
+      const node = { id: 'silent', address: `127.0.0.1:${quiet}`, metadata }
+      const backend = await openBackendServer(t)
+      const options = { connectTimeoutMs: 100 }
+      const both = await openWebGateway(t, create, [node, backend.port], options)
+      for (let i = 0; i < 2; i++) await connectWebSocket(t, both.port)
+      t.ok(sockets.length > 0, 'one went past it')
+      const alone = await openWebGateway(t, create, [node], options)
+      const { status, body } = await refusedWebSocket(alone.port)
+      t.equal(status, 504)
+      t.match(JSON.parse(body), { Detail: 'no connection to the backend in time' })
+      t.equal(alone.served[0]!.failureKind, 'connect-timeout')
     },
   )
 
