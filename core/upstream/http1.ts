@@ -180,7 +180,7 @@ export class Http1Connection {
       this.#socket = connectTcp(common)
       this.#socket.once('connect', () => this.#open())
     }
-    if (!options.secure) this.#readAfterWriteError()
+    this.#readAfterWriteError()
     this.#socket.on('error', (error) => {
       this.#error = error
       // Before the end of this tick, when requests are written to it.

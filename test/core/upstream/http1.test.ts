@@ -639,24 +639,34 @@ t.test('a backend that reads nothing more of the request has the idle timeout', 
   t.equal(call.failure?.kind, 'timeout')
 })
 
-t.test('a reply that came before writing the request failed is received', async (t) => {
-  const backend = await openRawBackend(t)
-  const { connection } = open(backend.port)
-  const call = new Collector({ method: 'POST', bodyLength: 1_000_000 })
-  connection.send(call)
-  const server = await backend.connection()
-  await server.request()
-  server.socket.pause()
-  await turn()
-  connection.sendBody(Buffer.alloc(100_000), false)
-  // Closed with bytes unread, it is reset.
-  server.reply('no', '501 Not Implemented').socket.destroy()
-  for (let sent = 1; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)
-  await call.done
-  t.equal(call.status, 501)
-  t.equal(call.body, 'no')
-  t.equal(connection.closed, true)
-})
+for (const secure of [false, true])
+  t.test(
+    `a reply that came before writing the request failed is received${secure ? ', over TLS' : ''}`,
+    async (t) => {
+      const certificate = createCertificate(['localhost'])
+      const backend = await openRawBackend(t, secure ? { certificate } : {})
+      const { connection } = open(
+        backend.port,
+        secure ? { host: 'localhost', secure, ca: certificate.cert } : {},
+      )
+      const call = new Collector({ method: 'POST', bodyLength: 1_000_000 })
+      connection.send(call)
+      const server = await backend.connection()
+      await server.request()
+      server.socket.pause()
+      await turn()
+      connection.sendBody(Buffer.alloc(100_000), false)
+      // What is written next fails at once, before the reply is read.
+      await until(() => connection.unsentBytes === 0)
+      // Closed with bytes unread, it is reset.
+      server.reply('no', '501 Not Implemented').socket.destroy()
+      for (let sent = 1; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)
+      await call.done
+      t.equal(call.status, 501)
+      t.equal(call.body, 'no')
+      t.equal(connection.closed, true)
+    },
+  )
 
 t.test('a connection that is reset without a reply fails while it is written to', async (t) => {
   const backend = await openRawBackend(t)
