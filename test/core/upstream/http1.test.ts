@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { clock } from '../../../core/clock.ts'
 import type { UpstreamCall } from '../../../core/upstream/call.ts'
 import { HeadMemory } from '../../../core/upstream/head-memory.ts'
@@ -31,6 +31,18 @@ function open(port: number, options: Partial<Http1Options> = {}) {
   )
   t.teardown(() => connection.destroy())
   return { connection, told }
+}
+
+/** A backend with or without TLS, and the options of a connection to it. */
+async function openMaybeSecure(
+  t: Test,
+  secure: boolean,
+  options: Parameters<typeof openRawBackend>[1] = {},
+): Promise<{ readonly backend: RawBackend; readonly options: Partial<Http1Options> }> {
+  if (!secure) return { backend: await openRawBackend(t, options), options: {} }
+  const certificate = createCertificate(['localhost'])
+  const backend = await openRawBackend(t, { ...options, certificate })
+  return { backend, options: { host: 'localhost', secure, ca: certificate.cert } }
 }
 
 /** Moves the clock of the connections; it goes on from the real time by itself. */
@@ -578,46 +590,50 @@ t.test('a long reply over TLS stops and goes on with its reader', async (t) => {
   t.ok(Buffer.concat(call.chunks).equals(body))
 })
 
-t.test('the reply timeout starts when the last byte of the request has left', async (t) => {
-  const realNow = performance.now.bind(performance)
-  let aheadMs = 0
-  performance.now = () => realNow() + aheadMs
-  t.teardown(() => {
-    performance.now = realNow
-  })
-  const advance = (ms: number) => {
-    aheadMs += ms
-    clock.nowMs = performance.now()
-    connection.sweep()
-  }
-  const backend = await openRawBackend(t, { keep: false })
-  const { connection } = open(backend.port)
-  const bytes = 24 * 1024 * 1024
-  const piece = Buffer.alloc(256 * 1024)
-  const call = new Collector({ method: 'POST', bodyLength: bytes })
-  connection.send(call)
-  const server = await backend.connection()
-  server.socket.pause()
-  await turn()
-  for (let sent = 0; sent < bytes; sent += piece.length)
-    connection.sendBody(piece, sent + piece.length === bytes)
-  const before = connection.unsentBytes
-  t.ok(before > 0)
-  advance(15 * SECOND)
-  t.equal(call.failure, undefined, 'beyond the reply timeout')
-  server.socket.resume()
-  await until(() => connection.unsentBytes < before)
-  server.socket.pause()
-  advance(15 * SECOND)
-  t.equal(call.failure, undefined, 'beyond the idle timeout, which progress has renewed')
-  server.socket.resume()
-  await until(() => connection.unsentBytes === 0)
-  connection.sweep()
-  advance(9 * SECOND)
-  t.equal(call.failure, undefined)
-  advance(2 * SECOND)
-  t.equal(call.failure?.kind, 'timeout', 'no reply within the reply timeout')
-})
+for (const secure of [false, true])
+  t.test(
+    `the reply timeout starts when the last byte of the request has left${secure ? ', over TLS' : ''}`,
+    async (t) => {
+      const { backend, options } = await openMaybeSecure(t, secure, { keep: false })
+      const realNow = performance.now.bind(performance)
+      let aheadMs = 0
+      performance.now = () => realNow() + aheadMs
+      t.teardown(() => {
+        performance.now = realNow
+      })
+      const advance = (ms: number) => {
+        aheadMs += ms
+        clock.nowMs = performance.now()
+        connection.sweep()
+      }
+      const { connection } = open(backend.port, options)
+      const bytes = 24 * 1024 * 1024
+      const piece = Buffer.alloc(256 * 1024)
+      const call = new Collector({ method: 'POST', bodyLength: bytes })
+      connection.send(call)
+      const server = await backend.connection()
+      server.socket.pause()
+      await turn()
+      for (let sent = 0; sent < bytes; sent += piece.length)
+        connection.sendBody(piece, sent + piece.length === bytes)
+      const before = connection.unsentBytes
+      t.ok(before > 0)
+      advance(15 * SECOND)
+      t.equal(call.failure, undefined, 'beyond the reply timeout')
+      server.socket.resume()
+      await until(() => connection.unsentBytes < before)
+      server.socket.pause()
+      advance(15 * SECOND)
+      t.equal(call.failure, undefined, 'beyond the idle timeout, which progress has renewed')
+      server.socket.resume()
+      await until(() => connection.unsentBytes === 0)
+      connection.sweep()
+      advance(9 * SECOND)
+      t.equal(call.failure, undefined)
+      advance(2 * SECOND)
+      t.equal(call.failure?.kind, 'timeout', 'no reply within the reply timeout')
+    },
+  )
 
 t.test('a backend that reads nothing more of the request has the idle timeout', async (t) => {
   const backend = await openRawBackend(t, { keep: false })
@@ -643,12 +659,8 @@ for (const secure of [false, true])
   t.test(
     `a reply that came before writing the request failed is received${secure ? ', over TLS' : ''}`,
     async (t) => {
-      const certificate = createCertificate(['localhost'])
-      const backend = await openRawBackend(t, secure ? { certificate } : {})
-      const { connection } = open(
-        backend.port,
-        secure ? { host: 'localhost', secure, ca: certificate.cert } : {},
-      )
+      const { backend, options } = await openMaybeSecure(t, secure)
+      const { connection } = open(backend.port, options)
       const call = new Collector({ method: 'POST', bodyLength: 1_000_000 })
       connection.send(call)
       const server = await backend.connection()
