@@ -1,9 +1,9 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, scryptSync, timingSafeEqual } from 'node:crypto'
 import { isServerAddress } from './address.ts'
 import { isServerId } from './names.ts'
 
-/** Of the messages below. Servers with another one have no link. */
-export const LINK_VERSION = 1
+/** Version of the messages of a link. Servers with different versions have no link. 2: the caller proves first. */
+export const LINK_VERSION = 2
 
 /** What a server says of itself when a link begins. */
 export interface Introduction {
@@ -35,25 +35,40 @@ export function isNetworkName(text: string): boolean {
   return NAME.test(text)
 }
 
+/** Makes each guess of a token cost some 40 ms and 16 MiB (RFC 7914). */
+const SCRYPT = { N: 2 ** 14, r: 8, p: 1 }
+const SALT = 'mx network link'
+const KEY_BYTES = 32
+
+/**
+ * The key of proofs, stretched from the token of the network: a proof that a stranger received is no cheap test of guesses.
+ * Takes some 40 ms.
+ *
+ * @param token empty: there is none, nor is there anything to stretch.
+ */
+export function deriveLinkKey(token: string): Buffer {
+  return token === '' ? Buffer.alloc(0) : scryptSync(token, SALT, KEY_BYTES, SCRYPT)
+}
+
 /** 128 random bits. */
 export function createNonce(): string {
   return randomBytes(16).toString('hex')
 }
 
 /**
- * What shows that a server knows the token, without telling it: an HMAC of what both have said (RFC 2104).
+ * Shows that a server knows the token, without sending it: an HMAC of both introductions and their nonces (RFC 2104).
  *
+ * @param key of {@link deriveLinkKey}.
  * @param role whose proof it is.
- * @param token empty: there is none.
  */
-export function prove(token: string, role: keyof Pair, { caller, callee }: Pair): string {
+export function prove(key: Buffer, role: keyof Pair, { caller, callee }: Pair): string {
   const said = [role, ...toTexts(caller), ...toTexts(callee)]
-  return createHmac('sha256', token).update(said.join('\n')).digest('hex')
+  return createHmac('sha256', key).update(said.join('\n')).digest('hex')
 }
 
 /** Whether a proof is right; takes the same time whatever it is. */
-export function isProof(proof: unknown, token: string, role: keyof Pair, pair: Pair): boolean {
-  const expected = Buffer.from(prove(token, role, pair))
+export function isProof(proof: unknown, key: Buffer, role: keyof Pair, pair: Pair): boolean {
+  const expected = Buffer.from(prove(key, role, pair))
   if (typeof proof !== 'string') return false
   const given = Buffer.from(proof)
   return given.length === expected.length && timingSafeEqual(given, expected)

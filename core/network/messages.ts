@@ -13,12 +13,12 @@ export interface RouteNews {
 }
 
 /**
- * What servers say to one another on a link. Who opened it says `hello`, `proof`, and `ping` from time to time; the other one `welcome`,
- * `pong` for each ping, and `routes`.
+ * Messages of servers on a link. The caller, which opened it, sends `hello`, `proof`, and `ping` from time to time; the callee sends
+ * `welcome`, `proof` once that of the caller was right, `pong` for each ping, and `routes`.
  */
 export type LinkMessage =
   | { readonly type: 'hello'; readonly introduction: Introduction }
-  | { readonly type: 'welcome'; readonly introduction: Introduction; readonly proof: string }
+  | { readonly type: 'welcome'; readonly introduction: Introduction }
   | { readonly type: 'proof'; readonly proof: string }
   | { readonly type: 'ping' | 'pong'; readonly n: number }
   | { readonly type: 'routes'; readonly routes: readonly RouteNews[] }
@@ -33,9 +33,8 @@ export function readMessage(message: unknown): LinkMessage {
   const { type } = message
   switch (type) {
     case 'hello':
-      return { type, introduction: readIntroduction(message) }
     case 'welcome':
-      return { type, introduction: readIntroduction(message), proof: readProof(message) }
+      return { type, introduction: readIntroduction(message) }
     case 'proof':
       return { type, proof: readProof(message) }
     case 'ping':

@@ -84,9 +84,11 @@ export function acceptLink(options: AcceptOptions): AcceptedLink {
     const { introduction: caller } = await hear('hello')
     const callee = admission.introduce()
     const pair = { caller, callee }
-    outbox.say({ type: 'welcome', ...callee, proof: admission.prove('callee', pair) })
+    outbox.say({ type: 'welcome', ...callee })
     const { proof } = await hear('proof')
+    // The caller proves first: a stranger receives nothing that its guesses of the token could be tested with.
     admission.judge('caller', proof, pair)
+    outbox.say({ type: 'proof', proof: admission.prove('callee', pair) })
     await answerPing()
     clearTimeout(timer)
     timer = setInterval(() => {

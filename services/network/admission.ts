@@ -1,5 +1,6 @@
 import {
   createNonce,
+  deriveLinkKey,
   type Introduction,
   isProof,
   LINK_VERSION,
@@ -26,7 +27,7 @@ export interface AdmissionOptions {
 export interface Admission {
   /** What is said at the beginning of a link. */
   readonly introduce: () => Introduction
-  /** Shows the other server that this one may. */
+  /** Proves to the other server that this one knows the token. @throws {GatewayError} 403 when there is none. */
   readonly prove: (role: keyof Pair, pair: Pair) => string
   /**
    * Judges the other server.
@@ -43,6 +44,14 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const { id, network, address, token, isOpen } = options
   const instance = createNonce()
   const isSelf = (other: Introduction): boolean => other.instance === instance
+  /** Derived for the first link: a server without links does not pay for it. */
+  let linkKey: Buffer | undefined
+  const toKey = (): Buffer => {
+    if (token === '' && !isOpen)
+      throw forbidden(NETWORK, `the server ${id} has no network_token: without one none links`)
+    linkKey ??= deriveLinkKey(token)
+    return linkKey
+  }
 
   return {
     introduce: () => ({
@@ -54,14 +63,12 @@ export function createAdmission(options: AdmissionOptions): Admission {
       nonce: createNonce(),
     }),
 
-    prove: (role, pair) => prove(token, role, pair),
+    prove: (role, pair) => prove(toKey(), role, pair),
     isSelf,
 
     judge(role, proof, pair) {
       const other = pair[role]
-      if (token === '' && !isOpen)
-        throw forbidden(NETWORK, `the server ${id} has no network_token: without one none links`)
-      if (!isProof(proof, token, role, pair))
+      if (!isProof(proof, toKey(), role, pair))
         throw forbidden(NETWORK, `the token of the server ${other.id} is not that of ${id}`)
       if (other.network !== network)
         throw conflict(

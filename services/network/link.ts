@@ -81,6 +81,9 @@ interface Attempt {
   readonly channel: Channel
   readonly call: LinkCall
   readonly roundTrip: RoundTrip
+  /** The introduction of the server that was reached, which has proved nothing yet. */
+  callee: Introduction | undefined
+  /** The same, once it has proved that it knows the token. */
   peer: Introduction | undefined
   /** Number of the last ping, and when it was sent; 0: it was answered. */
   pings: number
@@ -121,6 +124,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
       channel,
       call,
       roundTrip: createRoundTrip(),
+      callee: undefined,
       peer: undefined,
       pings: 0,
       pingMs: 0,
@@ -134,13 +138,24 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
 
   /** @throws {TypeError} for what is not to be said now. */
   function hear(own: Attempt, message: LinkMessage): void {
-    const { peer } = own
-    if (message.type === 'welcome' && peer === undefined)
-      return greet(own, message.introduction, message.proof)
+    const { callee, peer } = own
+    if (message.type === 'welcome' && callee === undefined) return prove(own, message.introduction)
+    if (message.type === 'proof' && callee !== undefined && peer === undefined)
+      return greet(own, callee, message.proof)
     if (message.type === 'pong' && own.pingMs > 0 && message.n === own.pings) return measure(own)
     if (message.type === 'routes' && own.linkedMs > 0)
       return owner.onNews(link, peer!, message.routes)
     throw new TypeError(`type must not be ${message.type} now`)
+  }
+
+  function prove(own: Attempt, callee: Introduction): void {
+    own.callee = callee
+    try {
+      const proof = admission.prove('caller', { caller: own.hello, callee })
+      own.call.say({ type: 'proof', proof })
+    } catch (error) {
+      end(GatewayError.from(error, NETWORK), 'waiting')
+    }
   }
 
   function greet(own: Attempt, peer: Introduction, proof: string): void {
@@ -153,7 +168,6 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     const refusal = owner.refuse(link, peer)
     if (refusal !== undefined) return end(new GatewayError(NETWORK, 409, refusal), 'asleep')
     own.peer = peer
-    own.call.say({ type: 'proof', proof: admission.prove('caller', pair) })
     ping(own)
   }
 

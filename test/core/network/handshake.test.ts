@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
   createNonce,
+  deriveLinkKey,
   type Introduction,
   isNetworkName,
   isProof,
@@ -17,27 +18,29 @@ const make = (id: string): Introduction => ({
   address: 'mx://127.0.0.1:1',
   nonce: createNonce(),
 })
+const SECRET = deriveLinkKey('secret')
 const pair = { caller: make('a'), callee: make('b') }
 
 t.test('who knows the token can prove it, to this peer and for this link only', (t) => {
-  const proof = prove('secret', 'caller', pair)
-  t.ok(isProof(proof, 'secret', 'caller', pair))
-  t.notOk(isProof(proof, 'other', 'caller', pair))
-  t.notOk(isProof(proof, 'secret', 'callee', pair), 'what one says is of no use to the other')
+  const proof = prove(SECRET, 'caller', pair)
+  t.ok(isProof(proof, SECRET, 'caller', pair))
+  t.notOk(isProof(proof, deriveLinkKey('other'), 'caller', pair))
+  t.notOk(isProof(proof, SECRET, 'callee', pair), 'what one says is of no use to the other')
   for (const role of ['caller', 'callee'] as const)
     for (const field of ['id', 'nonce', 'network', 'address', 'instance'] as const) {
       const other = { ...pair, [role]: { ...pair[role], [field]: 'x' } }
-      t.notOk(isProof(proof, 'secret', 'caller', other), `${role} ${field}`)
+      t.notOk(isProof(proof, SECRET, 'caller', other), `${role} ${field}`)
     }
   for (const wrong of ['', proof.slice(1), `${proof}0`, undefined, 1])
-    t.notOk(isProof(wrong, 'secret', 'caller', pair))
+    t.notOk(isProof(wrong, SECRET, 'caller', pair))
   t.notMatch(proof, 'secret')
   t.end()
 })
 
 t.test('without a token the proof is that there is none', (t) => {
-  t.ok(isProof(prove('', 'caller', pair), '', 'caller', pair))
-  t.notOk(isProof(prove('', 'caller', pair), 'secret', 'caller', pair))
+  const none = deriveLinkKey('')
+  t.ok(isProof(prove(none, 'caller', pair), none, 'caller', pair))
+  t.notOk(isProof(prove(none, 'caller', pair), SECRET, 'caller', pair))
   t.end()
 })
 
@@ -49,7 +52,7 @@ t.test('an introduction is read, without what else it says', (t) => {
 
 t.test('what is wrong with an introduction is named', (t) => {
   const wrong: [field: string, value: unknown, message: RegExp][] = [
-    ['version', 2, /^version must be 1, got 2$/],
+    ['version', 1, /^version must be 2, got 1$/],
     ['network', '', /^network must be 1 to 253 visible ASCII characters, got ""$/],
     ['network', 'a b', /^network must/],
     ['id', '@', /^id must be 1 to 100 letters.*, got "@"$/],

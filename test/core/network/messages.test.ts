@@ -5,7 +5,7 @@ import { MAX_ENTRY_BYTES } from '../../../core/network/limits.ts'
 import { formatNews, type LinkMessage, readMessage } from '../../../core/network/messages.ts'
 
 const INTRODUCTION = {
-  version: 1,
+  version: 2,
   network: 'mx',
   id: 'a',
   instance: createNonce(),
@@ -23,8 +23,8 @@ t.test('messages are read as they were sent', (t) => {
       { type: 'hello', introduction: INTRODUCTION },
     ],
     [
-      { type: 'welcome', ...INTRODUCTION, proof: 'p' },
-      { type: 'welcome', introduction: INTRODUCTION, proof: 'p' },
+      { type: 'welcome', ...INTRODUCTION },
+      { type: 'welcome', introduction: INTRODUCTION },
     ],
     [
       { type: 'proof', proof: 'p' },
@@ -60,8 +60,8 @@ t.test('what is wrong with a message is named', (t) => {
     [[], /^message must be an object$/],
     [{}, /^type must be hello, welcome, proof, ping, pong or routes, got undefined$/],
     [{ type: 'goodbye' }, /^type must be .*, got "goodbye"$/],
-    [{ type: 'hello' }, /^version must be 1, got undefined$/],
-    [{ type: 'welcome', ...INTRODUCTION }, /^proof must be a string$/],
+    [{ type: 'hello' }, /^version must be 2, got undefined$/],
+    [{ type: 'proof' }, /^proof must be a string$/],
     [{ type: 'ping', n: -1 }, /^n must be a whole number from 0/],
     [{ type: 'pong', n: '1' }, /^n must be a whole number/],
     [{ type: 'routes' }, /^routes must be a list$/],

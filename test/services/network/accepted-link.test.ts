@@ -39,9 +39,11 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
   /** Says what is right, up to the first ping. */
   const shakeHands = async (): Promise<void> => {
     say({ type: 'hello', ...hello })
-    const { type: _, proof: __, ...welcome } = await hear()
+    const { type: _, ...welcome } = await hear()
     const pair = { caller: hello, callee: welcome as unknown as Introduction }
     say({ type: 'proof', proof: caller.prove('caller', pair) })
+    const { proof } = await hear()
+    caller.judge('callee', proof as string, pair)
     say({ type: 'ping', n: 7 })
   }
   return { said, link, events, hello, say, hear, shakeHands }
@@ -60,8 +62,11 @@ t.test('a peer that says what is right is answered, and told the news', async (t
 })
 
 t.test('a peer that does not know the token is refused', async (t) => {
-  const { events, hear, shakeHands } = open(t, { token: 'guess' })
-  await shakeHands()
+  const { events, hello, say, hear } = open(t, { token: 'guess' })
+  say({ type: 'hello', ...hello })
+  const welcome = await hear()
+  t.notOk('proof' in welcome, 'nothing to test guesses with')
+  say({ type: 'proof', proof: '0'.repeat(64) })
   await t.rejects(hear(), { code: 403, message: 'the token of the server a is not that of b' })
   t.strictSame(events, ['close'])
 })
@@ -80,7 +85,7 @@ t.test('what is malformed, or not to be said now, is 400 that names it', async (
     [() => [{ type: 'ping', n: 1 }], 'request.type must be hello now, got ping'],
     [(hello) => [hello, hello], 'request.type must be proof now, got hello'],
     [(hello) => [{ ...hello, id: '@' }], /^request is malformed: id must be /],
-    [(hello) => [{ ...hello, version: 2 }], /^request is malformed: version must be 1, got 2$/],
+    [(hello) => [{ ...hello, version: 1 }], /^request is malformed: version must be 2, got 1$/],
   ]
   for (const [toMessages, detail] of wrong) {
     const { events, hello, say, hear } = open(t)

@@ -82,6 +82,6 @@ t.test('an introduction has a nonce of its own', (t) => {
   const [one, other] = [a.introduce(), a.introduce()]
   t.not(one.nonce, other.nonce)
   t.strictSame({ ...one, nonce: '' }, { ...other, nonce: '' })
-  t.match(one, { version: 1, network: 'mx', id: 'a', address: 'mx://a:1' })
+  t.match(one, { version: 2, network: 'mx', id: 'a', address: 'mx://a:1' })
   t.end()
 })

@@ -109,7 +109,7 @@ t.test('routes before the link stands are none', async (t) => {
   t.match(link.reason, { message: 'what it says is malformed: type must not be routes now' })
 })
 
-t.test('a server without the token hears nothing but hello', async (t) => {
+t.test('a server without the token receives no more than a proof', async (t) => {
   const peer = await openPeer(t, obey)
   const { link, ends } = open(t, peer.address, {}, 'secret')
   await until(() => ends.length > 1)
@@ -123,7 +123,7 @@ t.test('a server without the token hears nothing but hello', async (t) => {
   for (const { heard } of peer.links)
     t.strictSame(
       heard.map(({ type }) => type),
-      ['hello'],
+      ['hello', 'proof'],
     )
   t.notMatch(JSON.stringify(peer.links.map(({ heard }) => heard)), 'secret')
   t.match(link.reason, { code: 403 })

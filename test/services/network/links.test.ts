@@ -82,8 +82,8 @@ t.test('a server that is told of itself leaves it at that', async (t) => {
 t.test('servers that must not link say why, once, and try again', async (t) => {
   const a = await openServer(t, 'a', { token: 'one' })
   const cases: [options: object, error: string][] = [
-    [{ token: 'two' }, 'the token of the server b is not that of a'],
-    [{ token: 'one', networkName: 'x' }, 'the server b is of the network x, and a of mx'],
+    [{ token: 'two' }, 'the token of the server a is not that of b'],
+    [{ token: 'one', networkName: 'x' }, 'the server a is of the network mx, and b of x'],
   ]
   for (const [options, error] of cases) {
     const b = await openServer(t, 'b', options)
