@@ -50,17 +50,27 @@ interface Entry {
   readonly teller: Teller
 }
 
-/** Links that are being opened. */
+/** Links whose caller has not proved yet that it knows the token: in all, and from one IP address. */
 const MAX_OPENING = 2 * MAX_PEERS
+const MAX_OPENING_PER_ADDRESS = 16
 
 export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLinks {
   const { admission, table, links, log, checkPeer } = options
   const all = new Set<AcceptedLink>()
   const byPeer = new Map<string, Entry>()
+  /** Links without a proof yet, and the IP addresses they come from. */
+  const opening = new Map<AcceptedLink, string>()
   let state: 'starting' | 'open' | 'stopping' = 'starting'
+
+  function countOf(address: string): number {
+    let count = 0
+    for (const from of opening.values()) if (from === address) count++
+    return count
+  }
 
   function welcome(link: AcceptedLink, peer: CheckedPeer): Teller {
     const { id } = peer
+    opening.delete(link)
     const old = byPeer.get(id)
     if (old === undefined && byPeer.size >= MAX_PEERS)
       throw tooManyRequests(NETWORK, `${MAX_PEERS} servers are linked with this one already`)
@@ -78,6 +88,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     onOpen: welcome,
     onClose(link) {
       all.delete(link)
+      opening.delete(link)
       for (const [id, entry] of byPeer) {
         if (entry.link !== link) continue
         byPeer.delete(id)
@@ -89,11 +100,16 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
   return {
     open(messages, from, id) {
       if (state !== 'open') throw unavailable(id, `the server is ${state}`)
-      if (all.size - byPeer.size >= MAX_OPENING)
+      if (opening.size >= MAX_OPENING)
         throw tooManyRequests(id, `${MAX_OPENING} links are being opened already`)
+      if (countOf(from) >= MAX_OPENING_PER_ADDRESS) {
+        const detail = `${MAX_OPENING_PER_ADDRESS} links of this address are being opened already`
+        throw tooManyRequests(id, detail)
+      }
       const check = checkPeer && ((peer: Introduction) => checkPeer(peer, from))
       const link = acceptLink({ messages, admission, checkPeer: check, id, owner })
       all.add(link)
+      opening.set(link, from)
       return link.stream
     },
 

@@ -2,6 +2,10 @@ import t, { type Test } from 'tap'
 import { parseServerAddress } from '../../../core/network/address.ts'
 import { MAX_PEERS } from '../../../core/network/limits.ts'
 import type { RouteNews } from '../../../core/network/messages.ts'
+import { createRouteTable } from '../../../core/network/route-table.ts'
+import { BodyStream } from '../../../sdk/body-stream.ts'
+import { createContext } from '../../../sdk/context.ts'
+import { createAcceptedLinks } from '../../../services/network/accepted-links.ts'
 import { createAdmission } from '../../../services/network/admission.ts'
 import { createLink } from '../../../services/network/link.ts'
 import { until } from '../../contracts/registry.ts'
@@ -66,7 +70,11 @@ t.test('one that opens another link loses the one before', async (t) => {
 t.test('there are not more of them than there may be', async (t) => {
   const a = await openServer(t, 'a')
   const ears = Array.from({ length: MAX_PEERS }, (_, i) => listen(t, a, `ear-${i}`))
-  await Promise.all(ears.map(({ link }) => link.settled()))
+  // Some had to wait until others of their address had proved.
+  await until(() => {
+    for (const { link } of ears) link.wake()
+    return ears.every(({ link }) => link.state === 'linked')
+  })
   const { link, reasons } = listen(t, a, 'late')
   await until(() => reasons.length > 0)
   t.equal(reasons[0], '429 64 servers are linked with this one already')
@@ -76,20 +84,33 @@ t.test('there are not more of them than there may be', async (t) => {
   await until(() => link.state === 'linked')
 })
 
-t.test('what is being opened is bounded, too', async (t) => {
-  const a = await openServer(t, 'a')
-  const streams = Array.from({ length: 2 * MAX_PEERS }, () =>
-    a.client.stream('network', 'Network.Link'),
-  )
-  const over = a.client.stream('network', 'Network.Link')
-  await t.rejects(over.next(), { code: 429, message: '128 links are being opened already' })
-  for (const stream of streams) stream.cancel()
-  const { link } = listen(t, a, 'ear')
-  await until(async () => {
-    link.wake()
-    await link.settled()
-    return link.state === 'linked'
+t.test('links without a proof are bounded, per address and in all', async (t) => {
+  const options = { id: 'a', network: 'mx', address: () => '', token: 'secret', isOpen: false }
+  const accepted = createAcceptedLinks({
+    admission: createAdmission(options),
+    table: createRouteTable({ id: 'a', onChange: () => {} }),
+    links: { answer: () => {}, forget: () => {} },
+    log: createContext().log,
   })
+  t.teardown(accepted.close)
+  accepted.begin()
+  const open = (from: string) =>
+    accepted.open(
+      new BodyStream({ decode: (body) => body, onConsumed: () => {} }) as AsyncIterable<unknown>,
+      from,
+      'network.Network.Link',
+    )
+  const first = open('192.0.2.1')
+  for (let i = 1; i < 16; i++) open('192.0.2.1')
+  const tooMany = (count: number, what: string) => ({
+    code: 429,
+    message: `${count} links ${what} being opened already`,
+  })
+  t.throws(() => open('192.0.2.1'), tooMany(16, 'of this address are'))
+  for (let i = 16; i < 2 * MAX_PEERS; i++) open(`192.0.2.${2 + (i >> 3)}`)
+  t.throws(() => open('192.0.2.99'), tooMany(128, 'are'))
+  await first.return!()
+  open('192.0.2.1')
 })
 
 t.test('a server that leaves lets everybody go, and nobody in', async (t) => {
