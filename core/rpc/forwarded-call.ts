@@ -12,7 +12,7 @@ import { deadlines } from './deadlines.ts'
 import { toBadAnswer } from './fail.ts'
 import { checkNavigation } from './navigation.ts'
 import { NodeCall } from './node-call.ts'
-import { HEALTH, isForOperators } from './operators-endpoint.ts'
+import { HEALTH, isHiddenFromClients } from './operators-endpoint.ts'
 import { readTimeout } from './timeout.ts'
 
 /** Longest request body: what a frame holds, less what stands before it. */
@@ -57,7 +57,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
     this.upstream = x.upstream
     const declared = x.upstream!.endpoints
     this.declared = declared.size === 0 ? undefined : declared.get(endpoint)
-    const hidden = isForOperators(endpoint)
+    const hidden = isHiddenFromClients(service, endpoint)
     if (hidden || (declared.size > 0 && this.declared === undefined && endpoint !== HEALTH))
       throw new GatewayError(service, 404, `endpoint not found: ${service}.${endpoint}`)
     checkNavigation(x, this.declared)

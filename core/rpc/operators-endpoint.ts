@@ -7,3 +7,11 @@ export const HEALTH: string = 'Debug.Health'
 export function isForOperators(endpoint: string): boolean {
   return endpoint.startsWith(INTERNAL) && endpoint !== HEALTH
 }
+
+/**
+ * Whether clients of a gateway cannot call an endpoint, whatever their account: those for operators, and the links between servers. A
+ * link needs no account: it is opened at the RPC proxy, and its caller proves that it knows the token of the network.
+ */
+export function isHiddenFromClients(service: string, endpoint: string): boolean {
+  return isForOperators(endpoint) || (endpoint === 'Network.Link' && service === 'network')
+}

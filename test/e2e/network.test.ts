@@ -9,6 +9,7 @@ import { type RunningMx, startMx } from '../fixtures/mx.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 import { ADMIN } from '../fixtures/server.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
+import { refusedWebSocket } from '../fixtures/web-gateway.ts'
 
 t.setTimeout(180_000)
 
@@ -228,4 +229,15 @@ t.test('a star: its middle, and an end, are killed and started anew', async (t) 
   again.child.kill('SIGTERM')
   t.equal(await again.ended, 0)
   t.equal(await where(a, 'greeter'), 503)
+})
+
+t.test('a gateway opens no link between servers for its clients', async (t) => {
+  const { gateway } = await startServer(t, 'a')
+  const port = Number(new URL(gateway).port)
+  for (const path of ['/network/link', '/network/Network/Link', '/network/Link']) {
+    const { status } = await refusedWebSocket(port, { path })
+    t.equal(status, 404, path)
+  }
+  const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+  t.equal((await fetch(`${gateway}/network/link`, options)).status, 404)
 })
