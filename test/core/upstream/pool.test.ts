@@ -428,24 +428,22 @@ async function openKept(
   return pool
 }
 
-for (const pipeline of [1, 4]) {
-  t.test(
-    `a repeat opens a new connection, in place of a kept one; pipeline ${pipeline}`,
-    async (t) => {
-      const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
-      const pool = await openKept(backend.port, pipeline === 1 ? 2 : 1, { pipeline })
-      const before = backend.connections.length
-      const call = new Collector()
-      call.isRepeat = true
-      pool.dispatch(call)
-      await call.done
-      t.equal(call.body, 'ok')
-      if (pipeline > 1) return
-      t.equal(backend.connections.length, before + 1)
-      t.equal(pool.size, 2)
-    },
-  )
-}
+for (const [where, connections, options, size] of [
+  ['in place of a kept one', 2, {}, 2],
+  ['beside one that is written ahead on', 1, { pipeline: 4, maxConnections: 2 }, 2],
+] as const)
+  t.test(`a repeat opens a new connection ${where}`, async (t) => {
+    const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+    const pool = await openKept(backend.port, connections, options)
+    const before = backend.connections.length
+    const call = new Collector()
+    call.isRepeat = true
+    pool.dispatch(call)
+    await call.done
+    t.equal(call.body, 'ok')
+    t.equal(backend.connections.length, before + 1)
+    t.equal(pool.size, size)
+  })
 
 t.test('a repeat waits for room, and then takes a new connection', async (t) => {
   const backend = await openRawBackend(t)
