@@ -28,7 +28,7 @@ interface Front {
   readonly command: (file: string, folder: string) => readonly string[]
 }
 
-/** Without `Connection ""` nginx closes each of its connections to the gateway. */
+/** Without `Connection ""` nginx closes each of its connections to the gateway. By default it buffers an upload, and sends it as fast as the gateway reads. */
 const nginx = (keepAlive: string) => (port: number, gateway: number, folder: string) =>
   `
 daemon off; master_process off; pid ${folder}/pid; error_log stderr;
@@ -39,7 +39,7 @@ http {
   upstream gateway { server 127.0.0.1:${gateway}; keepalive 8; }
   server {
     listen 127.0.0.1:${port};
-    location / { proxy_pass http://gateway; proxy_http_version 1.1; proxy_request_buffering off; ${keepAlive} }
+    location / { proxy_pass http://gateway; proxy_http_version 1.1; ${keepAlive} }
   }
 }`
 const nginxCommand = (file: string, folder: string) => ['-p', folder, '-c', file, '-e', 'stderr']
