@@ -78,7 +78,9 @@ t.test('serves a WebSocket handshake in HTTP/1.0 as the plain request it is', as
 t.test('sends a response that is known from the head without 100 Continue', async (t) => {
   const { port } = await openListener(t, createNodeListener, (x) => x.reply(413, 'too long'))
   const client = new RawClient(port)
-  client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\nExpect: 100-Continue\r\n\r\n')
+  client.send(
+    'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\nExpect: 100-Continue\r\n\r\n',
+  )
   await client.until(({ text }) => text.endsWith('too long'))
   client.destroy()
   t.match(client.text, /^HTTP\/1\.1 413 /)
