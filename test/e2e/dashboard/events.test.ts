@@ -1,14 +1,14 @@
+import type { WebSocketRoute } from 'playwright-core'
 import t from 'tap'
 import type { Events } from '../../../sdk/events.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
-import { openDashboard } from '../../fixtures/dashboard.ts'
+import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
 import {
   listTopics,
   openEventsDashboard,
   publishMany,
   take,
 } from '../../fixtures/dashboard-events.ts'
-import { openServer } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
 
@@ -116,9 +116,9 @@ t.test('whatever an event says is shown, and nothing of it runs', async (t) => {
 })
 
 t.test('the pages fit a narrow screen', async (t) => {
-  const server = await openServer(t)
+  const server = await openSharedServer()
   // Which the audit tells.
-  await server.post('/auth/generate', { id: 'jane' })
+  await server.post('/auth/generate', { id: 'ann' })
   const opened = await openDashboard(t, { server, path: '/events', width: 360 })
   if (opened === undefined) return
   const { page } = opened
@@ -132,7 +132,7 @@ t.test('the pages fit a narrow screen', async (t) => {
 })
 
 t.test('whoever may not see events is told so, and who it is', async (t) => {
-  const server = await openServer(t)
+  const server = await openSharedServer()
   await server.post('/auth/generate', { id: 'jane', secret: 'her secret' })
   const account = { id: 'jane', secret: 'her secret' }
   const opened = await openDashboard(t, { server, account, path: '/events' })
@@ -144,4 +144,160 @@ t.test('whoever may not see events is told so, and who it is', async (t) => {
   await page.goto('/events/orders')
   await page.getByText('Forbidden: the topic orders (events Stream.Topics)').waitFor()
   t.equal(await page.getByRole('button', { name: 'Delete topic…' }).count(), 0)
+})
+
+t.test('what is typed is published, stays when it is wrong, and is published again', async (t) => {
+  const opened = await openEventsDashboard(t, '/events')
+  if (opened === undefined) return
+  const { page, events } = opened
+  const form = page.getByRole('form', { name: 'Publish an event' })
+  const publish = form.getByRole('button', { name: 'Publish' })
+  await page.getByText('Publish an event', { exact: true }).click()
+  await form.getByLabel('Topic').fill('a b')
+  await form.getByLabel('Payload', { exact: true }).fill('{"id":')
+  await form.getByLabel('Metadata').fill('source')
+  await publish.click()
+  await form.getByText(/^this is no JSON/).waitFor()
+  await form.getByText('line 1 must be name=value, got "source"').waitFor()
+  await checkAccessibility(t, page, 'events-publish-invalid')
+  await form.getByLabel('Payload', { exact: true }).fill('{"id":12345678901234567890}')
+  await form.getByLabel('Metadata').fill('source=shop')
+  await publish.click()
+  await form.getByText(/request\.topic must be letters/).waitFor()
+  t.equal(await form.getByLabel('Metadata').inputValue(), 'source=shop', 'it is still there')
+  await form.getByLabel('Topic').fill('orders')
+  await publish.click()
+  await page.waitForURL('**/events/orders')
+  await page.getByRole('button', { name: 'Event 1', exact: true }).click()
+  await page.getByRole('button', { name: 'Publish again…' }).click()
+  await form.getByLabel('Payload', { exact: true }).waitFor()
+  t.equal(await form.getByLabel('Metadata').inputValue(), 'source=shop')
+  await checkAccessibility(t, page, 'events-publish')
+  await publish.click()
+  await page.getByText('Published to orders as 2').waitFor()
+  const read = await events.read('orders')
+  t.strictSame(
+    read.map(({ payload, metadata }) => [Buffer.from(payload).toString(), metadata]),
+    Array.from({ length: 2 }, () => ['{"id":12345678901234567890}', { source: 'shop' }]),
+  )
+})
+
+t.test('a file is published byte by byte, and the audit is nobody else’s', async (t) => {
+  const opened = await openEventsDashboard(t, '/events/files?tab=publish')
+  if (opened === undefined) return
+  const { page, events } = opened
+  const form = page.getByRole('form', { name: 'Publish an event' })
+  const buffer = Buffer.from([0, 255, 128, 10])
+  const file = { name: 'bytes', mimeType: 'application/octet-stream', buffer }
+  await form.getByLabel('Payload from a file').setInputFiles(file)
+  await form.getByText('bytes, 4 B').waitFor()
+  await form.getByRole('button', { name: 'Publish' }).click()
+  await page.getByText('Published to files as 1').waitFor()
+  const [event] = await events.read('files')
+  t.strictSame([...event!.payload], [...buffer])
+
+  const long = { ...file, name: 'film', buffer: Buffer.alloc(1024 * 1024 + 1) }
+  await form.getByRole('button', { name: 'Remove the file' }).click()
+  await form.getByLabel('Payload from a file').setInputFiles(long)
+  await page.getByText('film is too long: at most 1.0 MiB, got 1.0 MiB').waitFor()
+
+  await page.goto('/events/auth?tab=publish')
+  await form.getByLabel('Payload', { exact: true }).fill('{}')
+  await form.getByRole('button', { name: 'Publish' }).click()
+  await page.getByText('Forbidden: publish to auth (events Stream.Publish)').waitFor()
+  await page.getByText('the topic auth of mx is the audit').waitFor()
+})
+
+t.test('a replay begins anywhere, goes on with what is new, and no group notices', async (t) => {
+  const opened = await openEventsDashboard(t, '/events/orders?tab=replay', async (events) => {
+    await publishMany(events, 'orders', 4)
+    await take(events, 'orders', 'billing', 2)
+  })
+  if (opened === undefined) return
+  const { page, events } = opened
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  await page.getByLabel('From').selectOption('sequence')
+  await page.getByLabel('Sequence').fill('3')
+  await button('Begin').click()
+  await page.getByText('2 events, live').waitFor()
+  await events.publish('orders', { id: 5 })
+  await page.getByText('3 events, live').waitFor()
+  await button('Event 5').waitFor()
+  t.equal(await button('Event 2').count(), 0)
+  await checkAccessibility(t, page, 'events-replay')
+  t.match(await listTopics(events, { groups: true }), [
+    { groups: [{ group: 'billing', acked: 1 }] },
+  ])
+
+  await page.getByLabel('From').selectOption('oldest')
+  await button('Begin anew').click()
+  await page.getByText('5 events, live').waitFor()
+  await button('Stop').click()
+  await page.getByText('5 events, stopped').waitFor()
+  await events.publish('orders', { id: 6 })
+  await button('Begin anew').waitFor({ state: 'detached' })
+  await page.getByLabel('From').selectOption('new')
+  await button('Begin').click()
+  await page.getByText('Waiting for events, live').waitFor()
+  await events.deleteTopic('orders')
+  await page.getByText('the topic orders was deleted').waitFor()
+})
+
+t.test('a replay goes on behind the last event it had when the connection breaks', async (t) => {
+  const opened = await openEventsDashboard(t, '/', (events) => publishMany(events, 'orders', 2))
+  if (opened === undefined) return
+  const { context, events } = opened
+  const page = await context.newPage()
+  const sockets: WebSocketRoute[] = []
+  let isDown = false
+  await page.routeWebSocket('**/.mx/rpc', (socket) => {
+    if (isDown) return void socket.close()
+    socket.connectToServer()
+    sockets.push(socket)
+  })
+  await page.goto('/events/orders?tab=replay')
+  await page.getByLabel('From').selectOption('oldest')
+  await page.getByRole('button', { name: 'Begin', exact: true }).click()
+  await page.getByText('2 events, live').waitFor()
+  await sockets.at(-1)!.close()
+  await page.getByText('2 events, not connected').waitFor()
+  await events.publish('orders', { id: 3 })
+  await page.getByText('3 events, live').waitFor()
+  t.strictSame(
+    await page.getByRole('rowheader').allTextContents(),
+    ['3', '2', '1'],
+    'nothing is missed, nothing comes twice',
+  )
+  t.ok(sockets.length > 1)
+
+  await page.getByLabel('From').selectOption('new')
+  await page.getByRole('button', { name: 'Begin anew', exact: true }).click()
+  await page.getByText('Waiting for events, live').waitFor()
+  isDown = true
+  await sockets.at(-1)!.close()
+  await page.getByText('0 events, not connected').waitFor()
+  await events.publish('orders', { id: 4 })
+  isDown = false
+  await page.getByText('1 event, live').waitFor()
+  t.strictSame(await page.getByRole('rowheader').allTextContents(), ['4'], 'nor before the first')
+})
+
+t.test('another namespace has topics of its own', async (t) => {
+  const opened = await openEventsDashboard(t, '/events', async (events) => {
+    await events.publish('ours', { id: 1 })
+    await events.publish('theirs', { id: 1 }, { namespace: 'acme' })
+  })
+  if (opened === undefined) return
+  const { page, events } = opened
+  await page.getByRole('link', { name: 'ours' }).waitFor()
+  await page.getByLabel('Namespace').fill('acme')
+  await page.getByLabel('Namespace').press('Enter')
+  await page.getByRole('link', { name: 'theirs' }).click()
+  await page.getByRole('tab', { name: 'Replay' }).click()
+  await page.getByLabel('From').selectOption('oldest')
+  await page.getByRole('button', { name: 'Begin', exact: true }).click()
+  await page.getByText('1 event, live').waitFor()
+  await events.publish('theirs', { id: 1 })
+  await events.publish('theirs', { id: 2 }, { namespace: 'acme' })
+  await page.getByText('2 events, live').waitFor()
 })

@@ -3,10 +3,10 @@ import t from 'tap'
 import { type TSchema, Type } from '../../../core/schema.ts'
 import { endpoint } from '../../../sdk/endpoint.ts'
 import { Bytes } from '../../../sdk/schema-types.ts'
-import { openDashboard } from '../../fixtures/dashboard.ts'
+import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
 import { startMirror } from '../../fixtures/mirror-service.ts'
 import { createService } from '../../fixtures/sdk-services.ts'
-import { ADMIN, openServer } from '../../fixtures/server.ts'
+import { ADMIN } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
 
@@ -75,7 +75,7 @@ t.test('what is typed', async (t) => {
 })
 
 t.test('another version takes what was typed before it was right', async (t) => {
-  const server = await openServer(t)
+  const server = await openSharedServer()
   const start = (version: string, request: TSchema): Promise<string> =>
     createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
       .handle('Shape', { call: endpoint({ request, handle: (given) => ({ given }) }) })
@@ -92,7 +92,7 @@ t.test('another version takes what was typed before it was right', async (t) => 
 })
 
 t.test('calls are kept by the namespace of the account and its id', async (t) => {
-  const server = await openServer(t)
+  const server = await openSharedServer()
   await startMirror(t, server)
   const opened = await openDashboard(t, {
     server,
@@ -106,7 +106,7 @@ t.test('calls are kept by the namespace of the account and its id', async (t) =>
 })
 
 t.test('long messages and large answers', async (t) => {
-  const server = await openServer(t)
+  const server = await openSharedServer()
   const text = 'x'.repeat(500)
   await createService(t, {
     name: 'large',
@@ -178,7 +178,7 @@ t.test('long messages and large answers', async (t) => {
 })
 
 t.test('what is typed is nobody else’s, not even of who has the same name elsewhere', async (t) => {
-  const server = await openServer(t)
+  const server = await openSharedServer()
   await startMirror(t, server)
   const other = { id: ADMIN.id, secret: 'another secret' }
   const made = await server.post('/auth/generate', { ...other, options: { namespace: 'acme' } })

@@ -1,7 +1,7 @@
 import type { Page, Route } from 'playwright-core'
 import t from 'tap'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
-import { openDashboard } from '../../fixtures/dashboard.ts'
+import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
@@ -89,7 +89,7 @@ t.test('a page that comes while the server is away goes on by itself', async (t)
 })
 
 t.test('a namespace is another one with Enter, and is chosen by one account alone', async (t) => {
-  const server = await openServer(t)
+  const server = await openSharedServer()
   await server.post('/auth/generate', { ...JANE, scopes: ['reader'] })
   const opened = await openDashboard(t, { server, path: '/services' })
   if (opened === undefined) return
@@ -154,4 +154,47 @@ t.test('a page that asks now and then does so after a failure, too', async (t) =
   t.equal((await server.post('/auth/rules/delete', { id: 'no' })).status, 200)
   await opened.page.clock.fastForward('00:10')
   await forbidden.waitFor({ state: 'detached' })
+})
+
+t.test('whoever is not logged in logs in, and comes to the page that was asked for', async (t) => {
+  const opened = await openDashboard(t, { account: undefined, path: '/services' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByRole('button', { name: 'Log in' }).waitFor()
+  await checkAccessibility(t, page, 'login')
+
+  await page.getByLabel('Account').fill(ADMIN.id)
+  await page.getByLabel('Secret').fill('wrong')
+  await page.keyboard.press('Enter')
+  await page.getByText('Account, secret or namespace is wrong.').waitFor()
+  t.equal(await page.getByLabel('Account').inputValue(), ADMIN.id, 'the account is still there')
+  t.equal(await page.getByLabel('Secret').inputValue(), '')
+
+  await page.getByLabel('Secret').fill(ADMIN.secret)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()
+  await page.getByText('Live', { exact: true }).waitFor()
+  t.equal(new URL(page.url()).pathname, '/services')
+})
+
+t.test('a login is renewed before it ends, without anybody noticing', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page } = opened
+  await page.clock.install()
+  await page.reload()
+  await page.locator('nav').first().waitFor()
+  const heading = await page.locator('main h1').first().textContent()
+  const renewed = page.waitForResponse((reply) => {
+    const request = reply.request()
+    return request.method() === 'POST' && new URL(request.url()).pathname === '/session'
+  })
+  // Tokens are good for 15 minutes.
+  await page.clock.fastForward('11:00')
+  const reply = await renewed
+  t.equal(reply.status(), 200)
+  t.match(await reply.json(), { account: { id: 'admin' }, namespace: 'mx' })
+  t.equal(await reply.headerValue('set-cookie'), null)
+  t.equal(await page.locator('main h1').first().textContent(), heading)
+  t.equal(await page.getByRole('dialog').count(), 0)
 })

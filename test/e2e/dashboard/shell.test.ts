@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { becomes } from '../../fixtures/becomes.ts'
-import { openDashboard } from '../../fixtures/dashboard.ts'
+import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
 import { watchWork } from '../../fixtures/page-work.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
@@ -64,7 +64,7 @@ t.test('on a narrow screen everything is there, behind a menu', async (t) => {
 })
 
 t.test('who may not see something is told so, and what it was', async (t) => {
-  const server = await openServer(t)
+  const server = await openSharedServer()
   await server.post('/auth/generate', { ...JANE, scopes: ['reader'] })
   const rule = {
     ...{ id: 'no', scope: 'reader', access: 'DENIED', priority: 1 },
@@ -82,7 +82,7 @@ t.test('who may not see something is told so, and what it was', async (t) => {
 })
 
 t.test('what services say of themselves is text', async (t) => {
-  const server = await openServer(t)
+  const server = await openSharedServer()
   const registered = await server.post('/registry/register', {
     name: 'hostile',
     version: '<b>1</b>',
@@ -162,4 +162,44 @@ t.test('an address that is no page says so; logging out leads to the login', asy
   await page.getByRole('button', { name: 'Log in' }).waitFor()
   await page.reload()
   await page.getByRole('textbox', { name: 'Account' }).fill(ADMIN.id)
+})
+
+t.test(
+  'the overview shows what the gateway does, live, and that its services are well',
+  async (t) => {
+    const opened = await openDashboard(t)
+    if (opened === undefined) return
+    const { page, server } = opened
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.getByText('Requests per second').first().waitFor()
+    for (const name of ['registry', 'auth', 'store', 'api'])
+      await page.locator(`[data-service=${name}]`).getByText('Healthy').waitFor()
+
+    const number = page.locator('.number', { hasText: 'Requests per second' }).locator('dd')
+    t.match(await number.textContent(), /^[\d.]+$/)
+    for (let i = 0; i < 20; i++) await fetch(`${server.url}/registry/listServices`)
+    await number.filter({ hasText: /^(?:[1-9]|0[.][3-9])/ }).waitFor()
+    await page.locator('.chart canvas').first().waitFor({ state: 'attached' })
+    await checkAccessibility(t, page, 'overview')
+  },
+)
+
+t.test('services are listed, searched, sorted, and opened', async (t) => {
+  const opened = await openDashboard(t, { path: '/services' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByRole('row', { name: 'registry' }).getByText('What runs where').waitFor()
+  await checkAccessibility(t, page, 'services')
+  const names = (): Promise<string[]> => page.getByRole('rowheader').allTextContents()
+  const first = (await names())[0]
+  await page.getByRole('button', { name: 'Name', exact: true }).click()
+  t.equal((await names()).at(-1), first, 'turned round')
+  await page.getByLabel('Search services').fill('registry.listservices')
+  await page.getByRole('rowheader').nth(1).waitFor({ state: 'detached' })
+  t.same(await names(), ['registry'])
+  t.match(page.url(), 'search=registry.listservices', 'a search can be linked to')
+  await page.keyboard.press('Tab')
+  await page.getByRole('link', { name: 'registry' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'registry', level: 1 }).waitFor()
 })
