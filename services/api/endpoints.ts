@@ -1,4 +1,5 @@
 import { HeaderList } from '../../core/headers.ts'
+import type { ServiceRate } from '../../core/metrics/service-rates.ts'
 import { Type } from '../../core/schema.ts'
 import type { AccountChecks } from '../../sdk/account-checks.ts'
 import { type Context, metadata } from '../../sdk/context.ts'
@@ -6,13 +7,14 @@ import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { GatewayView } from './gateway-view.ts'
-import { Explanation, Plugin, Routes, Stats } from './messages.ts'
+import { Explanation, Plugin, Routes, ServiceStats, Stats, toServiceStats } from './messages.ts'
 import type { StatsFeeds } from './stats-feeds.ts'
 
 export interface EndpointsOptions {
   /** Undefined: the gateway does not run yet. */
   readonly gateway: () => GatewayView | undefined
   readonly feeds: StatsFeeds
+  readonly rates: () => readonly ServiceRate[]
   readonly checks: AccountChecks
   /** Points there are at most. */
   readonly maxPoints: number
@@ -28,7 +30,7 @@ const MAX_BODY = 65_536
  * its plugins are told, and what rules and tokens come to, to administrators (reference 15.15).
  */
 export function createApiEndpoints(options: EndpointsOptions): Endpoints {
-  const { gateway, feeds, checks, maxPoints } = options
+  const { gateway, feeds, rates, checks, maxPoints } = options
   let explaining = 0
 
   const view = (ctx: Context): GatewayView => {
@@ -58,6 +60,17 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
       handle({ seconds }, ctx) {
         mustBeViewer(ctx)
         return feeds.open(seconds, idOf(ctx))
+      },
+    }),
+
+    services: endpoint({
+      readOnly: true,
+      description: 'Requests of the last minute by service: rate, errors and latency.',
+      request: Type.Object({}),
+      response: Type.Object({ services: Type.Array(ServiceStats, { description: 'By name.' }) }),
+      handle(_, ctx) {
+        mustBeViewer(ctx)
+        return { services: rates().map(toServiceStats) }
       },
     }),
 

@@ -1,4 +1,5 @@
 import type { RequestPoint } from '../../core/metrics/request-history.ts'
+import type { ServiceRate } from '../../core/metrics/service-rates.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 
 /** A second of the gateway, as callers are told it. */
@@ -23,6 +24,17 @@ export interface PointMessage {
 /** Some seconds, the oldest first. */
 export interface StatsMessage {
   readonly points: readonly PointMessage[]
+}
+
+/** Requests of a service in the last minute. */
+export interface ServiceStatsMessage {
+  /** Full name. */
+  readonly service: string
+  readonly requests_per_second: number
+  /** Share of 5xx responses, 0 to 1; absent: no requests. */
+  readonly error_share?: number
+  readonly p50_ms?: number
+  readonly p99_ms?: number
 }
 
 /** A way from requests to an endpoint. */
@@ -144,6 +156,18 @@ export const Stats: TUnsafe<StatsMessage> = Type.Unsafe(
   Type.Object({ points: Type.Array(Point, { description: 'The oldest first.' }) }),
 )
 
+export const ServiceStats: TUnsafe<ServiceStatsMessage> = Type.Unsafe(
+  Type.Object({
+    service: Type.String({ description: 'Full name.' }),
+    requests_per_second: Type.Number({ description: 'Average over the last minute.' }),
+    error_share: Type.Optional(
+      Type.Number({ description: 'Share of 5xx responses, 0 to 1; absent: no requests.' }),
+    ),
+    p50_ms: Type.Optional(Type.Number({ description: 'Interpolated; absent: no requests.' })),
+    p99_ms: Type.Optional(Type.Number()),
+  }),
+)
+
 const Route: TUnsafe<RouteMessage> = Type.Unsafe(
   Type.Object({
     service: Type.String({ description: 'Full name.' }),
@@ -256,6 +280,17 @@ export function toPointMessage(point: RequestPoint): PointMessage {
     in_flight: inFlight,
     bytes_in: bytesIn,
     bytes_out: bytesOut,
+    ...(p50Ms !== undefined && { p50_ms: round(p50Ms) }),
+    ...(p99Ms !== undefined && { p99_ms: round(p99Ms) }),
+  }
+}
+
+export function toServiceStats(rate: ServiceRate): ServiceStatsMessage {
+  const { service, seconds, requests, errors, p50Ms, p99Ms } = rate
+  return {
+    service,
+    requests_per_second: seconds > 0 ? round(requests / seconds) : 0,
+    ...(requests > 0 && { error_share: round(errors / requests) }),
     ...(p50Ms !== undefined && { p50_ms: round(p50Ms) }),
     ...(p99Ms !== undefined && { p99_ms: round(p99Ms) }),
   }

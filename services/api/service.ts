@@ -1,5 +1,6 @@
 import { createRequestHistory } from '../../core/metrics/request-history.ts'
 import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import { createServiceRates } from '../../core/metrics/service-rates.ts'
 import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createApiEndpoints } from './endpoints.ts'
@@ -44,14 +45,19 @@ export function createApiService(options: ApiServiceOptions): ApiService {
     onPoint: (point) => feeds.tell(point),
   })
   const feeds = createStatsFeeds({ points: history.points, maxWatchers })
+  const rates = createServiceRates({ metrics })
   const checks = createAccountChecks(rest.gate)
-  service.handle('Api', createApiEndpoints({ gateway, feeds, checks, maxPoints: MAX_POINTS }))
+  service.handle(
+    'Api',
+    createApiEndpoints({ gateway, feeds, rates: rates.read, checks, maxPoints: MAX_POINTS }),
+  )
   return {
     service,
     endStreams: feeds.close,
     async close() {
       feeds.close()
       history.close()
+      rates.close()
       await service.stop()
     },
   }

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { type CallState, useCall } from '../hooks.ts'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { formatDuration } from '../parts/format.ts'
@@ -21,25 +22,45 @@ const BUILT_IN: readonly (readonly [name: string, about: string])[] = [
 const TIMEOUT_MS = 5000
 const EVERY_MS = 10_000
 
-/** Whether the services of the platform answer. */
+/** Whether the services of the platform answer: folded to a summary. */
 export function Health(): JSX.Element {
+  const [tones, setTones] = useState<Readonly<Record<string, Tone>>>({})
+  const failing = Object.values(tones).filter((tone) => tone === 'bad').length
+  const healthy = Object.values(tones).filter((tone) => tone === 'good').length
   return (
-    <section class="card" aria-labelledby="health">
-      <h2 id="health">Built-in services</h2>
+    <details class="card">
+      <summary>
+        <h2>Built-in services</h2>
+        <Badge tone={failing > 0 ? 'bad' : 'neutral'}>
+          {failing > 0 ? `${failing} failing` : `${healthy} healthy`}
+        </Badge>
+      </summary>
       <ul class="health">
         {BUILT_IN.map(([name, about]) => (
-          <Service key={name} name={name} about={about} />
+          <Service
+            key={name}
+            name={name}
+            about={about}
+            onTone={(tone) => setTones((before) => ({ ...before, [name]: tone }))}
+          />
         ))}
       </ul>
-    </section>
+    </details>
   )
 }
 
-function Service({ name, about }: { readonly name: string; readonly about: string }): JSX.Element {
+interface ServiceProps {
+  readonly name: string
+  readonly about: string
+  readonly onTone: (tone: Tone) => void
+}
+
+function Service({ name, about, onTone }: ServiceProps): JSX.Element {
   const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
   const state = useCall((signal) => call(name, 'Debug.Health', {}, { ...options, signal }), [name])
   useRefresh(state, EVERY_MS)
   const [tone, words, why] = toState(state)
+  useEffect(() => onTone(tone), [tone])
   return (
     <li data-service={name}>
       <span class="health-name">

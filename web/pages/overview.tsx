@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { useWatch } from '../hooks.ts'
 import { Health } from '../overview/health.tsx'
+import { Services } from '../overview/services.tsx'
 import { addPoints, type Point, type Summary, summarize } from '../overview/stats.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Chart } from '../parts/chart.tsx'
@@ -13,7 +14,7 @@ import { openStream } from '../rpc/caller.ts'
 import { DEFAULT_NAMESPACE } from '../session.ts'
 import '../style/overview.css'
 
-/** How the gateway does now and did in the last five minutes, and whether the services of the platform answer. */
+/** Requests of the gateway in the last five minutes, the services of users with their rates, and the health of the built-in ones. */
 export default function Overview(): JSX.Element {
   const [points, setPoints] = useState<readonly Point[]>([])
   const { state, error, restart } = useWatch(
@@ -44,6 +45,7 @@ export default function Overview(): JSX.Element {
           <Charts points={points} />
         </>
       )}
+      <Services />
       <Health />
     </Page>
   )
@@ -60,7 +62,7 @@ function Facts({ summary }: { readonly summary: Summary }): JSX.Element {
     ],
     ['Median (p50)', p50Ms === undefined ? '–' : formatDuration(p50Ms)],
     ['Slowest 1 % (p99)', p99Ms === undefined ? '–' : formatDuration(p99Ms)],
-    ['Under way', formatCount(inFlight)],
+    ['In flight', formatCount(inFlight)],
     ['Sent per second', formatBytes(bytesOut)],
   ]
   return (
@@ -83,7 +85,7 @@ function Charts({ points }: { readonly points: readonly Point[] }): JSX.Element 
         <Chart title="Requests per second" times={times} series={rates} format={formatCount} />
       </div>
       <div class="card">
-        <Chart title="Time to the reply" times={times} series={latencies} format={formatDuration} />
+        <Chart title="Latency" times={times} series={latencies} format={formatDuration} />
       </div>
     </div>
   )

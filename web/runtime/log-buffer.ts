@@ -1,4 +1,5 @@
 import type { TextPattern } from './text-pattern.ts'
+import { countColumns } from './wrapped-lines.ts'
 
 /** A line of a log as the service `runtime` tells it (reference 7.1). */
 export interface LogMessage {
@@ -13,6 +14,8 @@ export interface LogMessage {
 export interface LogLine extends LogMessage {
   /** Its place among all that came, from 0. */
   readonly number: number
+  /** Columns of the message in a monospaced font. */
+  readonly columns: number
 }
 
 export interface LogBufferOptions {
@@ -72,7 +75,8 @@ export function createLogBuffer({ maxLines, maxCharacters }: LogBufferOptions): 
   return {
     push(message) {
       if (next - first === maxLines) dropOldest()
-      const line: LogLine = { ...message, number: next++ }
+      const columns = countColumns(message.message)
+      const line: LogLine = { ...message, number: next++, columns }
       ring[line.number % maxLines] = line
       characters += line.message.length
       while (characters > maxCharacters && next - first > 1) dropOldest()

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { formatClock } from './format-clock.ts'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { formatClock } from '../parts/format-time.ts'
 import type { LogBuffer, LogLine } from './log-buffer.ts'
 import type { TextPattern } from './text-pattern.ts'
+import { countRows, findLine, layOut } from './wrapped-lines.ts'
 
 export interface LogLinesProps {
   readonly buffer: LogBuffer
@@ -20,44 +21,57 @@ export interface LogLinesProps {
   readonly onOpen: (line: LogLine) => void
 }
 
-/** Height of a line; `.log-line` has the same. */
-const LINE_PX = 20
+/** Height of a row; `.log-line` has the same. Lines break into rows. */
+const ROW_PX = 20
 /** Lines above and below those in view, so that scrolling finds them there. */
 const AROUND = 12
 /** Longer lines are cut: a browser lays out all of a line, in view or not. */
 const SHOWN_CHARACTERS = 1000
+/** Columns of the button beside a line that is cut. */
+const MORE_COLUMNS = 12
+/** Characters in the time and the stream, and pixels between them: `.log-line`. */
+const MARGIN_COLUMNS = '14:03:09.120'.length + 'stdout'.length
+const MARGIN_PX = 48
+/** Text by which the width of a character is measured. */
+const RULER = 'x'.repeat(100)
 
 /** The lines of a buffer, of which those in view are in the page. */
 export function LogLines(props: LogLinesProps): JSX.Element {
-  const { buffer, pattern, isFiltered, current, follows, onFollows, onOpen } = props
+  const { buffer, total, pattern, isFiltered, current, follows, onFollows, onOpen } = props
   const box = useRef<HTMLElement>(null)
   const lastTop = useRef(0)
   /** What stands at the upper edge of the view. */
   const place = useRef({ number: 0, offset: 0 })
   const [top, setTop] = useState(0)
   const [height, setHeight] = useState(0)
+  const ruler = useRef<HTMLSpanElement>(null)
+  const [columns, setColumns] = useState(0)
 
   const count = isFiltered ? buffer.matches() : buffer.length()
   const dropped = buffer.dropped()
   const toIndex = (row: number): number => (isFiltered ? (buffer.matchAt(row) ?? -1) : row)
-  const toRow = (number: number): number => {
+  const toLine = (number: number): number => {
     const index = Math.max(0, number - dropped)
     return isFiltered ? buffer.findMatch(index) : index
   }
-  const first = Math.max(0, Math.floor(top / LINE_PX) - AROUND)
-  const end = Math.min(count, Math.ceil((top + height) / LINE_PX) + AROUND)
+  const firstRows = useMemo(
+    () => layOut(count, (i) => toRows(buffer.at(toIndex(i)), columns)),
+    [buffer, total, count, isFiltered, pattern, columns],
+  )
+  const toPx = (line: number): number => firstRows[Math.min(line, count)]! * ROW_PX
+  const first = Math.max(0, findLine(firstRows, Math.floor(top / ROW_PX)) - AROUND)
+  const end = Math.min(count, findLine(firstRows, Math.ceil((top + height) / ROW_PX)) + 1 + AROUND)
   const lines: LogLine[] = []
-  for (let row = first; row < end; row++) {
-    const line = buffer.at(toIndex(row))
+  for (let i = first; i < end; i++) {
+    const line = buffer.at(toIndex(i))
     if (line !== undefined) lines.push(line)
   }
 
   function note(scrollTop: number): void {
     lastTop.current = scrollTop
-    const row = Math.floor(scrollTop / LINE_PX)
-    const line = lines[row - first] ?? buffer.at(toIndex(row))
-    if (line !== undefined)
-      place.current = { number: line.number, offset: scrollTop - row * LINE_PX }
+    const index = findLine(firstRows, Math.floor(scrollTop / ROW_PX))
+    const line = lines[index - first] ?? buffer.at(toIndex(index))
+    if (line !== undefined) place.current = { number: line.number, offset: scrollTop - toPx(index) }
     setTop(scrollTop)
   }
 
@@ -69,19 +83,26 @@ export function LogLines(props: LogLinesProps): JSX.Element {
   }
 
   useLayoutEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setHeight(entry!.contentRect.height))
+    const observer = new ResizeObserver(() => {
+      const { clientHeight, clientWidth } = box.current!
+      const characterPx = ruler.current!.getBoundingClientRect().width / RULER.length
+      setHeight(clientHeight)
+      setColumns(Math.floor((clientWidth - MARGIN_PX) / characterPx) - MARGIN_COLUMNS)
+    })
     observer.observe(box.current!)
+    // Text is as large as readers wish.
+    observer.observe(ruler.current!)
     return () => observer.disconnect()
   }, [])
 
   // Lines that come, and those that make room for them, move nothing of what somebody reads.
   useLayoutEffect(() => {
     const { number, offset } = place.current
-    scrollTo(follows ? count * LINE_PX : toRow(number) * LINE_PX + offset)
-  }, [follows, count, dropped, isFiltered, height])
+    scrollTo(follows ? toPx(count) : toPx(toLine(number)) + offset)
+  }, [follows, count, dropped, isFiltered, height, columns])
 
   useLayoutEffect(() => {
-    if (current !== undefined) scrollTo(toRow(current) * LINE_PX - height / 2)
+    if (current !== undefined) scrollTo(toPx(toLine(current)) - height / 2)
   }, [current])
 
   function onScroll(): void {
@@ -92,7 +113,7 @@ export function LogLines(props: LogLinesProps): JSX.Element {
     note(scrollTop)
     // However little: browsers scroll in small steps.
     if (scrollTop < before) onFollows(false)
-    else if (scrollTop + clientHeight >= scrollHeight - LINE_PX) onFollows(true)
+    else if (scrollTop + clientHeight >= scrollHeight - ROW_PX) onFollows(true)
   }
 
   return (
@@ -104,12 +125,16 @@ export function LogLines(props: LogLinesProps): JSX.Element {
       tabIndex={0}
       aria-label="Lines of the log"
     >
-      <div class="log-room" style={{ height: `${count * LINE_PX}px` }}>
-        <div class="log-window" style={{ transform: `translateY(${first * LINE_PX}px)` }}>
+      <span class="log-ruler" ref={ruler} aria-hidden="true">
+        {RULER}
+      </span>
+      <div class="log-room" style={{ height: `${toPx(count)}px` }}>
+        <div class="log-window" style={{ transform: `translateY(${toPx(first)}px)` }}>
           {lines.map((line) => (
             <Line
               key={line.number}
               line={line}
+              rows={toRows(line, columns)}
               pattern={pattern}
               isCurrent={line.number === current}
               onOpen={onOpen}
@@ -121,21 +146,33 @@ export function LogLines(props: LogLinesProps): JSX.Element {
   )
 }
 
+function toRows(line: LogLine | undefined, columns: number): number {
+  if (line === undefined) return 1
+  return line.message.length <= SHOWN_CHARACTERS
+    ? countRows(line.columns, columns)
+    : countRows((line.columns * SHOWN_CHARACTERS) / line.message.length, columns - MORE_COLUMNS)
+}
+
 interface LineProps {
   readonly line: LogLine
+  /** Its height. */
+  readonly rows: number
   readonly pattern: TextPattern | undefined
   readonly isCurrent: boolean
   readonly onOpen: (line: LogLine) => void
 }
 
-function Line({ line, pattern, isCurrent, onOpen }: LineProps): JSX.Element {
+function Line({ line, rows, pattern, isCurrent, onOpen }: LineProps): JSX.Element {
   const { message, timestamp, metadata } = line
   const shown = message.slice(0, SHOWN_CHARACTERS)
   const left = message.length - shown.length
   return (
-    <div class={isCurrent ? 'log-line is-current' : 'log-line'}>
+    <div
+      class={isCurrent ? 'log-line is-current' : 'log-line'}
+      style={{ height: `${rows * ROW_PX}px` }}
+    >
       <time title={new Date(timestamp).toISOString()}>{formatClock(timestamp)}</time>
-      <span class="log-stream" title={`copy ${metadata['instance'] ?? ''}`}>
+      <span class="log-stream" title={`instance ${metadata['instance'] ?? ''}`}>
         {metadata['stream']}
       </span>
       {left > 0 && (

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Badge, type Tone } from '../parts/badge.tsx'
+import { formatTime } from '../parts/format-time.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { Problem } from '../parts/problem.tsx'
 import type { CallSheet } from './call-sheet.ts'
@@ -81,7 +82,7 @@ function MessageLine({ message }: { readonly message: Message }): JSX.Element {
   return (
     <li class={`stream-message ${direction}`}>
       <span class="muted">
-        {number} {new Date(at).toLocaleTimeString()}
+        {number} {formatTime(at)}
       </span>{' '}
       <span>{direction === 'sent' ? '↑ sent' : '↓ received'}</span>{' '}
       {text.length <= MAX_LINE ? (

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { formatTime } from '../parts/format-time.ts'
 import { connection, reconnect } from '../rpc/caller.ts'
 import type { ConnectionState } from '../rpc/link.ts'
 
@@ -9,8 +10,8 @@ const WORDS: Readonly<Record<ConnectionState, string>> = {
   open: 'Live',
   lost: 'Stale',
 }
-/** When the page was last connected. */
-const lastLive = signal<Date | undefined>(undefined)
+/** When the page was last connected, Unix time in milliseconds. */
+const lastLive = signal<number | undefined>(undefined)
 
 /** Whether what is shown is new, in one word. */
 export function ConnectionMark(): JSX.Element {
@@ -26,7 +27,7 @@ export function ConnectionBanner(): JSX.Element {
   const { value: state } = connection
   useEffect(() => {
     if (state === 'open') lastLive.value = undefined
-    if (state === 'lost') lastLive.value ??= new Date()
+    if (state === 'lost') lastLive.value ??= Date.now()
   }, [state])
   return (
     <div role="alert">
@@ -34,7 +35,7 @@ export function ConnectionBanner(): JSX.Element {
         <p class="banner">
           <span>
             The server does not answer. What is shown is of{' '}
-            {(lastLive.value ?? new Date()).toLocaleTimeString()}; it is tried again all the time.
+            {formatTime(lastLive.value ?? Date.now())}; it is tried again all the time.
           </span>
           <button type="button" onClick={reconnect}>
             Try now

@@ -29,7 +29,8 @@ write(${COUNT})
 require('node:http')
   .createServer((request, reply) => {
     const wanted = request.url.split('/').at(-1)
-    if (wanted === 'markup') console.error(${JSON.stringify(`\x1b[31m${XSS}\x1b[0m`)})
+    if (wanted === 'json') console.log(JSON.stringify({ level: 30, msg: 'x'.repeat(700), end: 'here' }))
+    else if (wanted === 'markup') console.error(${JSON.stringify(`\x1b[31m${XSS}\x1b[0m`)})
     else write(Number(wanted))
     reply.end('{}')
   })
@@ -114,6 +115,20 @@ t.test('the pages of the runtime', async (t) => {
     await lines.filter({ hasText: XSS }).waitFor()
     t.equal(await page.locator('main img').count(), 0, 'markup is text')
     t.notMatch(await lines.textContent(), /\x1b/, 'without colours of terminals')
+    await search.fill('"end":"here"')
+    await server.get('/writer/json')
+    await lines.filter({ hasText: '"end":"here"' }).waitFor()
+    const sizes = (await page.evaluate(`(() => {
+      const [box, line] = ['.log-lines', '.log-line'].map((each) => document.querySelector(each))
+      return {
+        beside: box.scrollWidth - box.clientWidth,
+        below: line.querySelector('.log-text').offsetHeight - line.clientHeight,
+        rows: line.clientHeight / 20,
+      }
+    })()`)) as Readonly<Record<'beside' | 'below' | 'rows', number>>
+    t.equal(sizes.beside, 0, 'a long line wraps')
+    t.ok(sizes.below <= 0, 'all of its rows are shown')
+    t.ok(sizes.rows >= 5 && sizes.rows <= 9, `it has ${sizes.rows} rows`)
     await search.fill('no such thing')
     await page.getByText('no line matches').waitFor()
     await search.fill('')
@@ -127,11 +142,11 @@ t.test('the pages of the runtime', async (t) => {
     }
     await client.call('auth', 'Rules.Create', { rule })
     await page.getByRole('alert').getByText('Forbidden: the log of writer').waitFor()
-    await page.getByText(`${KEPT} lines, 20501 older`).waitFor()
+    await page.getByText(`${KEPT} lines, 20502 older`).waitFor()
     await writeLines(3)
     await client.call('auth', 'Rules.Delete', { id: 'no-logs' })
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('20504 older').waitFor()
+    await page.getByText('20505 older').waitFor()
     t.equal(await page.getByText('Forbidden: the log of writer').count(), 0)
   })
 

@@ -1,9 +1,10 @@
 import t from 'tap'
+import { endpoint } from '../../../sdk/endpoint.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { becomes } from '../../fixtures/becomes.ts'
 import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
 import { watchWork } from '../../fixtures/page-work.ts'
-import { openClient } from '../../fixtures/sdk-services.ts'
+import { createService, openClient } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
@@ -58,6 +59,7 @@ t.test('on a narrow screen everything is there, behind a menu', async (t) => {
   await page.getByRole('link', { name: 'Overview' }).click()
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
   await page.getByRole('link', { name: 'Overview' }).waitFor({ state: 'hidden' })
+  await page.getByText('Built-in services').click()
   await page.locator('[data-service=store]').getByText('Healthy').waitFor()
   t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360)
   await checkAccessibility(t, page, 'narrow-overview')
@@ -77,6 +79,7 @@ t.test('who may not see something is told so, and what it was', async (t) => {
   const problem = page.locator('[data-kind=forbidden]')
   await problem.getByText('api Api.Stats').waitFor()
   t.match(await problem.textContent(), /Account jane/)
+  await page.getByText('Built-in services').click()
   await page.locator('[data-service=store]').getByText('Healthy').waitFor()
   await checkAccessibility(t, page, 'forbidden')
 })
@@ -165,22 +168,50 @@ t.test('an address that is no page says so; logging out leads to the login', asy
 })
 
 t.test(
-  'the overview shows what the gateway does, live, and that its services are well',
+  'the overview shows the gateway, the services of users, and the built-in ones folded',
   async (t) => {
     const opened = await openDashboard(t)
     if (opened === undefined) return
     const { page, server } = opened
+    const shop = createService(t, { name: 'shop', proxy: server.proxy, auth: ADMIN })
+    shop.handle('Shop', { find: endpoint({ handle: () => ({}) }) })
+    await shop.start()
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     await page.getByText('Requests per second').first().waitFor()
+    const builtIn = page.locator('[data-service=registry]')
+    await builtIn.waitFor({ state: 'attached' })
+    t.notOk(await builtIn.isVisible())
+    await page.getByText('9 healthy').waitFor()
+    await page.getByText('Built-in services').click()
     for (const name of ['registry', 'auth', 'store', 'api'])
       await page.locator(`[data-service=${name}]`).getByText('Healthy').waitFor()
 
     const number = page.locator('.number', { hasText: 'Requests per second' }).locator('dd')
     t.match(await number.textContent(), /^[\d.]+$/)
-    for (let i = 0; i < 20; i++) await fetch(`${server.url}/registry/listServices`)
+    for (let i = 0; i < 40; i++) t.equal((await server.get('/shop/find')).status, 200)
     await number.filter({ hasText: /^(?:[1-9]|0[.][3-9])/ }).waitFor()
-    await page.locator('.chart canvas').first().waitFor({ state: 'attached' })
+    const table = page.getByRole('table', { name: 'Services of the namespace' })
+    const row = table.getByRole('row').filter({ hasText: 'shop' })
+    await row.getByText('0.0 %').waitFor()
+    const cells = await row.getByRole('cell').allTextContents()
+    t.match(cells, ['1', /^(?:[1-9]|0\.[1-9])/, '0.0 %', /ms$/, /ms$/])
+    t.strictSame(
+      (await table.getByRole('rowheader').allTextContents()).filter((name) => name === 'registry'),
+      [],
+    )
     await checkAccessibility(t, page, 'overview')
+
+    const chart = page.getByRole('slider', { name: /^Latency/ })
+    await chart.locator('canvas').waitFor({ state: 'attached' })
+    const tooltip = chart.locator('.chart-tooltip')
+    await chart.focus()
+    await page.keyboard.press('ArrowLeft')
+    await tooltip.getByText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/).waitFor()
+    t.match(await chart.getAttribute('aria-valuetext'), /^\d\d:\d\d:\d\d: p99 .+, p50 .+$/)
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).click()
+    await tooltip.waitFor({ state: 'detached' })
+    await chart.hover()
+    await tooltip.getByText('p99').waitFor()
   },
 )
 

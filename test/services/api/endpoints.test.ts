@@ -22,6 +22,16 @@ t.test('numbers of the gateway: what was, then each second', async (t) => {
   t.ok(seen.requests >= 1)
 })
 
+t.test('requests of the last minute by service', async (t) => {
+  const { get } = await openServer(t)
+  for (let i = 0; i < 3; i++) await get('/registry/listServices')
+  const { services } = (await get('/api/services')).body
+  const registry = services.find(({ service }: { service: string }) => service === 'registry')
+  t.match(registry, { error_share: 0, requests_per_second: Number, p50_ms: Number, p99_ms: Number })
+  t.ok(registry.requests_per_second > 0)
+  t.equal((await get('/api/services', { authorization: '' })).status, 401)
+})
+
 t.test('the routes there are, a page at a time', async (t) => {
   const { get } = await openServer(t, ['--backend=site=127.0.0.1:1'])
   const { body } = await get('/api/routes')

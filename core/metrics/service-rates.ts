@@ -1,0 +1,122 @@
+import { performance } from 'node:perf_hooks'
+import { DURATION_MS } from './buckets.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+import { CLASSES, OTHER } from './route-counters.ts'
+
+export interface ServiceRatesOptions {
+  readonly metrics: RequestMetrics
+  /** Milliseconds that only grow. @default performance.now */
+  readonly nowMs?: () => number
+}
+
+/** Requests of a service over the last {@link ServiceRate.seconds}. */
+export interface ServiceRate {
+  /** Full name. */
+  readonly service: string
+  /** Length of the window, seconds. */
+  readonly seconds: number
+  readonly requests: number
+  /** Responses with 5xx. */
+  readonly errors: number
+  /** Interpolated between the bounds of {@link DURATION_MS}; undefined: no requests in the window. */
+  readonly p50Ms: number | undefined
+  readonly p99Ms: number | undefined
+}
+
+/** Request rates by service, over a sliding window of about a minute. */
+export interface ServiceRates {
+  /** Services that have had requests since the start, by name. */
+  readonly read: () => ServiceRate[]
+  /** Takes a snapshot of the counters. Runs by itself every 5 s. */
+  readonly look: () => void
+  readonly close: () => void
+}
+
+const SNAPSHOT_MS = 5000
+/** A minute of snapshots. */
+const SNAPSHOTS = 12
+const SERVER_ERROR = 5
+/** Requests by bucket of {@link DURATION_MS}, then above all of them, then the errors. */
+const CELLS = DURATION_MS.length + 2
+
+type Totals = ReadonlyMap<string, Float64Array>
+
+interface Snapshot {
+  readonly takenMs: number
+  readonly totals: Totals
+}
+
+export function createServiceRates({ metrics, nowMs }: ServiceRatesOptions): ServiceRates {
+  const now = nowMs ?? (() => performance.now())
+  const take = (): Snapshot => ({ takenMs: now(), totals: sumByService(metrics) })
+  const snapshots: Snapshot[] = [take()]
+  const timer = setInterval(look, SNAPSHOT_MS).unref()
+
+  function look(): void {
+    if (snapshots.push(take()) > SNAPSHOTS) snapshots.shift()
+  }
+
+  return {
+    read() {
+      const oldest = snapshots[0]!
+      const { takenMs, totals } = take()
+      const seconds = (takenMs - oldest.takenMs) / 1000
+      return [...totals]
+        .map(([service, cells]) => toRate(service, seconds, cells, oldest.totals.get(service)))
+        .sort((a, b) => (a.service < b.service ? -1 : 1))
+    },
+    look,
+    close: () => clearInterval(timer),
+  }
+}
+
+function sumByService({ routes }: RequestMetrics): Totals {
+  const totals = new Map<string, Float64Array>()
+  for (const { service, durations } of routes.values()) {
+    if (service === '' || service === OTHER) continue
+    const cells = totals.get(service) ?? new Float64Array(CELLS)
+    totals.set(service, cells)
+    for (const [at, buckets] of durations.entries()) {
+      if (buckets === undefined) continue
+      let before = 0
+      for (const [bucket, count] of buckets.cumulative.entries()) {
+        cells[bucket]! += count - before
+        before = count
+      }
+      if (at % CLASSES === SERVER_ERROR) cells[CELLS - 1]! += before
+    }
+  }
+  return totals
+}
+
+function toRate(
+  service: string,
+  seconds: number,
+  cells: Float64Array,
+  before: Float64Array | undefined,
+): ServiceRate {
+  const counts = cells.map((count, at) => count - (before?.[at] ?? 0))
+  const buckets = counts.subarray(0, CELLS - 1)
+  const requests = buckets.reduce((sum, count) => sum + count, 0)
+  return {
+    ...{ service, seconds, requests, errors: counts[CELLS - 1]! },
+    p50Ms: toQuantile(buckets, requests, 0.5),
+    p99Ms: toQuantile(buckets, requests, 0.99),
+  }
+}
+
+/** As `histogram_quantile` of Prometheus: linear within a bucket; above the last bound, that bound. */
+function toQuantile(buckets: Float64Array, count: number, quantile: number): number | undefined {
+  if (count === 0) return undefined
+  const rank = quantile * count
+  let below = 0
+  for (const [at, upper] of DURATION_MS.entries()) {
+    const inside = buckets[at]!
+    if (inside > 0 && below + inside >= rank) {
+      const lower = at === 0 ? 0 : DURATION_MS[at - 1]!
+      return lower + ((upper - lower) * (rank - below)) / inside
+    }
+    below += inside
+  }
+  return DURATION_MS.at(-1)
+}
