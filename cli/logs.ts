@@ -1,4 +1,5 @@
 import type { CAC } from 'cac'
+import { formatWrittenLine, hasColors } from '../core/format-log-line.ts'
 import { createLogPosition } from '../core/log-position.ts'
 import { suggest } from '../core/suggest.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
@@ -72,12 +73,16 @@ async function printLines(
     ...{ service: name, version, ...position.toRequest(), stream: wanted.stream },
     options: { namespace },
   })
+  // Programs that read a pipe get what was written.
+  const toText = process.stdout.isTTY
+    ? (message: string) => formatWrittenLine(message, hasColors())
+    : (message: string) => `${message}\n`
   let isNothing = true
   const lines = stream<LogRecord>('runtime', 'Runtime.Logs', toRequest(), { resume: toRequest })
   await printStream(lines, (line) => {
     if (!position.isNew(line)) return ''
     isNothing = false
-    return format === 'text' ? `${line.message}\n` : formatEach(format, line)
+    return format === 'text' ? toText(line.message) : formatEach(format, line)
   })
   const object = version === '' ? name : `${name}@${version}`
   if (isNothing && !wanted.stream && wanted.since === 0)

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import type { Exchange } from '../core/exchange.ts'
+import { formatAccessLine, hasColors, isTerminal, type LogEntry } from '../core/format-log-line.ts'
 import { createLineWriter } from '../core/line-writer.ts'
 import { toClass } from '../core/metrics/route-counters.ts'
 import { Type } from '../core/schema.ts'
@@ -26,7 +27,7 @@ const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 const FIELD_MAX_CHARS = 1024
 
 /**
- * Writes one JSON line per request once it is over: to the file in bulk, off the client's time.
+ * Writes one JSON line per request once it is over: to the file in bulk, off the client's time. A terminal shows formatted lines.
  * Never the fields that carry secrets: no Authorization, no Cookie, no query unless asked for.
  *
  * | field | meaning |
@@ -58,7 +59,8 @@ const plugin: PluginDefinition = definePlugin({
       onTrouble: (error) => log.error({ target, err: error }, 'the access log loses lines'),
       onRecover: (dropped) => log.warn({ target, dropped }, 'lines were lost from the access log'),
     })
-    const formatLine = createFormat(query)
+    const formatJson = createFormat(query)
+    const formatLine = isOnTerminal(path) ? toReadable(formatJson) : formatJson
     const formatTime = createTimeFormat()
     let share = 0
     // Once the exchange is over its connection may be gone, and the address with it: reading it before keeps it.
@@ -81,8 +83,31 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
+type Format = (x: Exchange, time: string) => string
+
+function isOnTerminal(path: string): boolean {
+  return (path === 'stdout' && isTerminal(1)) || (path === 'stderr' && isTerminal(2))
+}
+
+function toReadable(formatJson: Format): Format {
+  const isColored = hasColors()
+  return (x, time) => {
+    const entry = JSON.parse(formatJson(x, time)) as LogEntry
+    return toAscii(formatAccessLine(entry, isColored))
+  }
+}
+
+/** The writer takes ASCII. */
+function toAscii(text: string): string {
+  return text.replaceAll(/[^\x00-\x7f]/g, toEscape)
+}
+
+function toEscape(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
 /** Formats lines. Fields that are mostly the same from one request to the next are quoted once. */
-function createFormat(query: boolean): (x: Exchange, time: string) => string {
+function createFormat(query: boolean): Format {
   const quoteMethod = remember(quote)
   const quoteHost = remember(quote)
   const quoteService = remember(quote)
@@ -133,7 +158,7 @@ function quote(value: string): string {
   let text = '"'
   for (let i = 0; i < cut.length; i++) {
     const char = cut[i]!
-    text += PLAIN.test(char) ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+    text += PLAIN.test(char) ? char : toEscape(char)
   }
   return `${text}"`
 }

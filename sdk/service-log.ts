@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as Pino from 'pino'
 import type { PluginLog } from '../core/define-plugin.ts'
+import { formatLogLine, hasColors, isTerminal, type LogEntry } from '../core/format-log-line.ts'
 import { guardLog } from '../core/guarded-log.ts'
 import { show } from '../core/show.ts'
 import { addDetails } from './log-details.ts'
@@ -14,7 +15,7 @@ export interface ServiceLogOptions {
   readonly service: string
   /** @default `MX_SERVICE_LOG_LEVEL`, else info */
   readonly level?: ServiceLogLevel
-  /** Takes the lines, line feeds included. @default standard error */
+  /** Receives the JSON lines, line feeds included. @default standard error, where terminals show formatted lines */
   readonly write?: (line: string) => void
 }
 
@@ -27,7 +28,7 @@ export interface LogRecord {
   readonly message: string
 }
 
-/** The log of a service: JSON lines on standard error, and the last ones in memory. */
+/** The log of a service: JSON lines on standard error, formatted ones if that is a terminal, and the last ones in memory. */
 export interface ServiceLog extends PluginLog {
   /** The last lines, oldest first, at most 256. */
   readonly records: () => LogRecord[]
@@ -56,9 +57,7 @@ export function createServiceLog(options: ServiceLogOptions): ServiceLog {
   const level = options.level ?? (isLevel ? ofEnvironment : 'info')
   // By the first log: programs that only call others, and plugins, have none.
   const { pino } = require('pino') as typeof Pino
-  const stderr =
-    options.write === undefined ? pino.destination({ dest: STDERR, sync: true }) : undefined
-  const write = options.write ?? ((line: string) => void stderr!.write(line))
+  const write = options.write ?? openStderr(pino)
   const lines: string[] = []
   let next = 0
   const log = pino(
@@ -84,6 +83,13 @@ export function createServiceLog(options: ServiceLogOptions): ServiceLog {
     ...addDetails(log),
     records: () => [...lines.slice(next), ...lines.slice(0, next)].map(toRecord),
   }
+}
+
+function openStderr({ destination }: typeof Pino): (line: string) => void {
+  const stderr = destination({ dest: STDERR, sync: true })
+  if (!isTerminal(STDERR)) return (line) => void stderr.write(line)
+  const isColored = hasColors()
+  return (line) => void stderr.write(formatLogLine(JSON.parse(line) as LogEntry, isColored))
 }
 
 function toRecord(line: string): LogRecord {

@@ -42,6 +42,22 @@ t.test('the last 15 lines are shown, or as many as are asked for', async (t) => 
   t.match(last(), { version: 'v2' })
 })
 
+t.test('a terminal shows lines of JSON logs formatted, a pipe as they were written', async (t) => {
+  const message =
+    '{"level":30,"time":"2026-01-02T03:04:05.678Z","service":"mail","msg":"sent","to":7}'
+  runtime.lines.push({ timestamp: 21, metadata: { stream: 'stderr' }, message })
+  const { isTTY } = process.stdout
+  t.teardown(() => {
+    runtime.lines.pop()
+    process.stdout.isTTY = isTTY
+  })
+  process.stdout.isTTY = true
+  t.equal(await logs(t, 'mail', '-n1'), '03:04:05 info  mail: sent to=7\n')
+  t.match(JSON.parse(await logs(t, 'mail', '-n1', '-o', 'json')), { message })
+  process.stdout.isTTY = false
+  t.equal(await logs(t, 'mail', '-n1'), `${message}\n`)
+})
+
 t.test('--build shows what the last build wrote', async (t) => {
   runtime.build = 'added 3 packages\nno such module\n'
   t.equal(await logs(t, 'mail', '--build'), runtime.build)

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { type BannerFacts, formatBanner, printBanner } from '../../platform/banner.ts'
 import { capConnections } from '../../platform/file-limit.ts'
-import { formatLine } from '../../platform/log.ts'
 import { mergeSettings } from '../../platform/settings-sources.ts'
 
 const FACTS: BannerFacts = {
@@ -50,31 +49,6 @@ t.test('the banner tells where it serves, what, and by which plugins', async (t)
 t.test('a name is not left out where that would be one alone', async (t) => {
   const services = FACTS.services.slice(0, 9)
   t.match(formatBanner({ ...FACTS, services }), 's6, s7, s8\n')
-})
-
-t.test(
-  'a log line on a terminal is short, its fields readable, its level coloured where asked',
-  async (t) => {
-    const entry = {
-      level: 40,
-      time: '2026-01-02T03:04:05.678Z',
-      pid: 1,
-      hostname: 'h',
-      msg: 'left out',
-      node: 'a:1',
-      why: 'x y',
-    }
-    t.equal(formatLine(entry, false), '03:04:05 warn  left out node=a:1 why="x y"\n')
-    t.ok(formatLine(entry, true).startsWith('03:04:05 \u001b[33mwarn \u001b[0m left out'))
-    const failed = formatLine({ ...entry, level: 50, err: { stack: 'Error: no\n    at x' } }, false)
-    t.equal(failed, '03:04:05 error left out node=a:1 why="x y"\nError: no\n    at x\n')
-  },
-)
-
-t.test('a log line on a terminal escapes controls of the text', async (t) => {
-  const entry = { level: 50, time: '2026-01-02T03:04:05.678Z', msg: 'a\x1b[2J', node: '\u009b' }
-  const line = formatLine({ ...entry, err: { stack: 'Error: \u202eno\n\tat x\x07' } }, false)
-  t.equal(line, '03:04:05 error a\\u001b[2J node="\\u009b"\nError: \\u202eno\n\tat x\\u0007\n')
 })
 
 t.test('connections stay below the open-file limit', async (t) => {
