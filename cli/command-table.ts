@@ -69,7 +69,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'stats',
-    description: 'Show what the nodes of services take',
+    description: 'Show request rates and resource usage of services',
     load: async () => (await import('./commands/stats.ts')).registerStats,
   },
   {

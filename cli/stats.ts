@@ -2,6 +2,7 @@ import type { CAC } from 'cac'
 import type { Node } from '../core/contracts/registry.ts'
 import { isOfPlatform } from '../core/platform-services.ts'
 import { formatDuration, formatSpan } from '../core/units.ts'
+import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import { readCommandLine } from './command-line.ts'
 import { listServices, mustFindService } from './find-services.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
@@ -11,6 +12,11 @@ import { formatTable } from './table.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS, all: 'string' } as const
 const HEADINGS = ['NODE', 'ADDRESS:PORT', 'STARTED', 'UPTIME', 'MEMORY', 'THREADS', 'GC']
+const SERVICE_HEADINGS = ['SERVICE', 'VERSION', 'NODES', 'REQ/S', 'ERRORS', 'P50', 'P99']
+const PROCESS_HEADINGS = ['ADDRESS:PORT', 'SERVICES', ...HEADINGS.slice(2)]
+const NONE = '-'
+/** Services of a process that are named. */
+const MAX_NAMES = 3
 const KINDS: Readonly<Record<string, (name: string) => boolean>> = {
   builtin: isOfPlatform,
   custom: (name) => !isOfPlatform(name),
@@ -33,6 +39,22 @@ interface Stats {
   readonly gc: number
 }
 
+/** Requests of a service in the last minute (`Api.Services`). */
+interface Rate {
+  readonly service: string
+  readonly requests_per_second: number
+  /** 0 to 1. */
+  readonly error_share?: number
+  readonly p50_ms?: number
+  readonly p99_ms?: number
+}
+
+interface ServiceStats {
+  readonly service: string
+  readonly version: string
+  readonly nodes: readonly NodeStats[]
+}
+
 interface NodeStats {
   readonly id: string
   readonly address: string
@@ -40,7 +62,7 @@ interface NodeStats {
   readonly stats: Stats | null
 }
 
-/** Shows what the nodes of services take (reference 8.4): of some, of those of a kind, or of all. @throws {CliError} */
+/** Shows resource usage of the nodes of named services (reference 8.4); without names, a summary of all or of a kind. @throws {CliError} */
 export async function runStats(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
   const format = toFormat(flags)
@@ -59,12 +81,74 @@ export async function runStats(cli: CAC): Promise<void> {
         nodes: await Promise.all(nodes.map((node) => askNode(session, name, node))),
       }))
     const told = await Promise.all(asked)
-    const text = told.map(
-      ({ service, version, nodes }) =>
-        `SERVICE  ${service}\nVERSION  ${version}\n\n${formatTable([HEADINGS, ...nodes.map(toRow)], 0)}`,
-    )
-    await print(format, told, text.join('\n'))
+    const text =
+      format === 'text' && words.length === 0
+        ? formatSummary(told, await readRates(session))
+        : told.map(formatService).join('\n')
+    await print(format, told, text)
   })
+}
+
+function formatService({ service, version, nodes }: ServiceStats): string {
+  const table = formatTable([HEADINGS, ...nodes.map(toRow)], 0)
+  return `SERVICE  ${service}\nVERSION  ${version}\n\n${table}`
+}
+
+/** Requests by the name of the service; empty where the server does not say, such as to accounts of other namespaces. */
+async function readRates({ call, namespace }: Session): Promise<ReadonlyMap<string, Rate>> {
+  const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
+  const none: { readonly services?: readonly Rate[] } = {}
+  const { services = [] } = await call<typeof none>('api', 'Api.Services', {}, options).catch(
+    () => none,
+  )
+  const prefix = namespace === DEFAULT_NAMESPACE ? '' : `${namespace}.`
+  return new Map(
+    services
+      .filter(({ service }) => service.startsWith(prefix))
+      .map((rate) => [rate.service.slice(prefix.length), rate]),
+  )
+}
+
+/** Services with the requests of the last minute, those of users first, and the processes that run them. */
+function formatSummary(
+  services: readonly ServiceStats[],
+  rates: ReadonlyMap<string, Rate>,
+): string {
+  const sorted = [...services].sort(
+    (a, b) => Number(isOfPlatform(a.service)) - Number(isOfPlatform(b.service)),
+  )
+  const rows = sorted.map(({ service, version, nodes }) => [
+    ...[service, version, String(nodes.length)],
+    ...toRateCells(rates.get(service)),
+  ])
+  const byAddress = new Map<string, { readonly names: string[]; readonly node: NodeStats }>()
+  for (const { service, nodes } of sorted)
+    for (const node of nodes) {
+      const process = byAddress.get(node.address) ?? { names: [], node }
+      process.names.push(service)
+      byAddress.set(node.address, process)
+    }
+  const processes = [...byAddress.values()].map(({ names, node }) => {
+    const [, address = '', ...cells] = toRow(node)
+    return [address, formatNames(names), ...cells]
+  })
+  return `${formatTable([SERVICE_HEADINGS, ...rows], 0)}\n${formatTable([PROCESS_HEADINGS, ...processes], 0)}`
+}
+
+function toRateCells(rate: Rate | undefined): readonly string[] {
+  if (rate === undefined) return ['0', NONE, NONE, NONE]
+  const { requests_per_second, error_share, p50_ms, p99_ms } = rate
+  const toMs = (ms: number | undefined): string => (ms === undefined ? NONE : `${ms.toFixed(1)}ms`)
+  return [
+    requests_per_second.toFixed(1),
+    error_share === undefined ? NONE : `${(error_share * 100).toFixed(1)}%`,
+    ...[toMs(p50_ms), toMs(p99_ms)],
+  ]
+}
+
+function formatNames(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES
+  return more > 0 ? `${names.slice(0, MAX_NAMES).join(',')},+${more}` : names.join(',')
 }
 
 /** Straight at its address: others of its service have figures of their own. */

@@ -3,7 +3,7 @@ import type { CAC } from 'cac'
 /** Adds `mx stats`. */
 export function registerStats(cli: CAC): void {
   cli
-    .command('stats [...words]', 'Show what the nodes of services take')
+    .command('stats [...words]', 'Show request rates and resource usage of services')
     .usage('stats [<service> ...] [flags]')
     .option('--all <builtin|custom>', 'Those of the platform, or all others (default: both)')
     .option('-o, --output <format>', 'text, json or yaml (default: text)')
