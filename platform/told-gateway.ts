@@ -17,6 +17,7 @@ import { maskOptions } from './mask-options.ts'
 import { nameResolver } from './parts.ts'
 import type { PlannedPlugin } from './plan-plugins.ts'
 import { toRoutesPage } from './routes-page.ts'
+import { formatAddress } from './settings-values.ts'
 
 export interface ToldGatewayOptions {
   readonly registry: Registry
@@ -62,6 +63,7 @@ function createView(api: Api, { registry, domains, gate }: ToldGatewayOptions): 
       const { configuration, registry } = api.inForce
       const { settings } = configuration
       return {
+        url: `${settings.enableTls ? 'https' : 'http'}://${formatAddress({ host: settings.address.host, port: api.port })}`,
         handler: settings.handler,
         resolver: settings.resolver || nameResolver(settings.handler),
         namespace: settings.namespace,

@@ -6,6 +6,7 @@ import { readConfig } from '../state/config.ts'
 import { recordUpload } from '../state/uploads.ts'
 import { type Hint, untilRunning } from './follow.ts'
 import { type RunFlags, toOptions, toPairs } from './run-flags.ts'
+import { describeUrl } from './service-url.ts'
 import { formatFolder, type Source } from './source.ts'
 import { openSteps, type Steps } from './steps.ts'
 import { upload } from './upload.ts'
@@ -69,6 +70,8 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
   const done = { name, version, status: 'running', seconds: Number(seconds) }
   await printDone(format, done, `${name} is running after ${seconds} s`)
+  if (format === 'text' && process.stdout.isTTY)
+    process.stdout.write(await describeUrl(session, name))
 }
 
 /** Programs that know nothing of the platform never register, and nothing else says so for a minute. */

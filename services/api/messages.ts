@@ -65,6 +65,8 @@ export interface RoutesRequest {
 
 /** The routes of a gateway to some services, and what they are made by. */
 export interface RoutesPage {
+  /** Where the gateway listens: scheme, address and port. */
+  readonly url: string
   readonly handler: string
   readonly resolver: string
   readonly namespace: string
@@ -182,6 +184,7 @@ const Route: TUnsafe<RouteMessage> = Type.Unsafe(
 
 export const Routes: TUnsafe<RoutesPage> = Type.Unsafe(
   Type.Object({
+    url: Type.String({ description: 'Where the gateway listens.' }),
     handler: Type.String({ description: 'Of the gateway.' }),
     resolver: Type.String({ description: 'Of the gateway.' }),
     namespace: Type.String({ description: 'Prefix of service names; empty: none.' }),

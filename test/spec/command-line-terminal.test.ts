@@ -33,6 +33,9 @@ t.test('run: what is done shows while it is done, and what became of it stays', 
   t.match(output, '\u001b[', 'it moves')
   t.match(output, COLOUR)
   t.match(toScreen(output!).join('\n'), /helloworld.*run/i)
+  const [, url = ''] = /^Try: curl '(http:\S+)'$/m.exec(toScreen(output!).join('\n')) ?? []
+  t.equal(url, `${server.gateway}/helloworld/call?name=hello`)
+  t.equal((await fetch(url)).status, 200)
   for (const options of [{ columns: 72 }, { columns: 200, env: { ...env, COLUMNS: '72' } }]) {
     const lines = await showStatus(t, options)
     for (const line of lines) t.ok(line.length <= 72, line)

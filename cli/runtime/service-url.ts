@@ -1,0 +1,102 @@
+import type { Service } from '../../core/contracts/registry.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+import { findService } from '../find-services.ts'
+import type { Session } from '../session.ts'
+
+/** A route of the gateway (`Api.Routes`). */
+interface Route {
+  /** `Handler.Method`; empty: requests are passed on as they are. */
+  readonly endpoint: string
+  /** None: any. */
+  readonly methods: readonly string[]
+  /** None: any. */
+  readonly hosts: readonly string[]
+  /** Template. */
+  readonly path: string
+}
+
+type Value = readonly [name: string, value: unknown]
+
+interface Property {
+  readonly type?: unknown
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+}
+
+interface Schema {
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Property>>
+}
+
+const TIMEOUT_MS = 2000
+/** Segments of a template that may be missing. */
+const OPTIONAL = /\[[^\]]*\]/g
+const WILDCARD = /^(?:0\.0\.0\.0|\[::\])(?=:)/
+
+/**
+ * URL at which the gateway serves a service, and a `curl` command for it, a line each; empty: no route is known to lead there, or
+ * the account may not list routes.
+ */
+export async function describeUrl(session: Session, name: string): Promise<string> {
+  const { namespace, environment } = session
+  const service = namespace === DEFAULT_NAMESPACE ? name : `${namespace}.${name}`
+  const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
+  const page = await session
+    .call<{ readonly url?: string; readonly routes?: readonly Route[] }>(
+      ...(['api', 'Api.Routes', { service }, options] as const),
+    )
+    .catch(() => undefined)
+  const { url = '', routes = [] } = page ?? {}
+  const usable = routes.filter(({ hosts, path }) => hosts.length === 0 && !/[{*]/.test(strip(path)))
+  const route = usable.find(isRead) ?? usable[0]
+  if (url === '' || route === undefined) return ''
+  const full = `${reach(url, environment.address)}${strip(route.path) || '/'}`
+  const values = listRequired(await findService(session, name).catch(() => []), route.endpoint)
+  return `URL: ${full}\nTry: ${formatCurl(full, route, values)}\n`
+}
+
+function formatCurl(url: string, route: Route, values: readonly Value[]): string {
+  if (!isRead(route)) {
+    const body = JSON.stringify(Object.fromEntries(values)).replaceAll("'", "'\\''")
+    return `curl -X ${route.methods[0]} -H 'Content-Type: application/json' -d '${body}' ${url}`
+  }
+  if (values.length === 0) return `curl ${url}`
+  const query = new URLSearchParams(values.map(([name, value]) => [name, String(value)]))
+  return `curl '${url}?${query}'`
+}
+
+/** Fields that a request of an endpoint must have, with a value of their type. */
+function listRequired(services: readonly Service[], endpoint: string): readonly Value[] {
+  const found = services.flatMap(({ endpoints }) => endpoints).find(({ name }) => name === endpoint)
+  try {
+    const { required = [], properties = {} } = JSON.parse(
+      found?.metadata['requestSchema'] ?? '{}',
+    ) as Schema
+    return required.map((name) => [name, toExample(properties[name])])
+  } catch {
+    // Services may write anything there.
+    return []
+  }
+}
+
+function toExample(property: Property | undefined): unknown {
+  const { type, enum: values, const: only } = property ?? {}
+  if (only !== undefined || values !== undefined) return only ?? values![0]
+  if (type === 'integer' || type === 'number') return 1
+  return type === 'boolean' ? true : 'hello'
+}
+
+function isRead({ methods }: Route): boolean {
+  return methods.length === 0 || methods.includes('GET')
+}
+
+function strip(path: string): string {
+  return path.replaceAll(OPTIONAL, '')
+}
+
+/** A gateway that listens at every address is where the platform was reached. */
+function reach(url: string, proxy: string): string {
+  const [scheme = '', address = ''] = url.split('://')
+  const host = proxy.replace(/^mxs?:\/\//, '').replace(/:\d+$/, '')
+  return `${scheme}://${address.replace(WILDCARD, host)}`
+}
