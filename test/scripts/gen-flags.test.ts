@@ -4,7 +4,7 @@ import { formatFlags, formatSettings, replaceFlags } from '../../scripts/gen-fla
 t.test('every setting is a row with flag, command, default and meaning', async (t) => {
   const table = formatFlags()
   t.match(table, /^\| flag \| only \| default \| \|\n\|---\|---\|---\|---\|\n/)
-  t.match(table, '| `--address <host:port>` |  | `127.0.0.1:8080` | Where to listen')
+  t.match(table, '| `--address <host:port>` |  | `127.0.0.1:8080` | Address to listen on')
   t.match(table, '| `--handler <name>` | api | `meta` | How requests')
   t.match(table, '| `--store <name or url>` |  | `lmdb` | Where certificates')
   t.match(table, '| `--events <name or url>` | server |')
