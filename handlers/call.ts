@@ -95,7 +95,8 @@ export default function call(options: CallOptions): CallHandler {
   /** Why an address must not be called; empty: it may. */
   function judge(ip: string, x: Exchange): string {
     // Names are not looked up: what they mean may change between the check and the connection.
-    if (!options.isAllowed(ip)) return ', and not among the addresses that may be called'
+    if (!options.isAllowed(ip))
+      return ', and not among the addresses that may be called (rpc_address_allow)'
     if (!OWN_MACHINE.look(ip).inside || isMadeHere(x)) return ''
     return '; those of the machine of the gateway are called for requests made there, to localhost'
   }

@@ -32,9 +32,17 @@ export function planPlugins(configuration: Configuration): readonly PlannedPlugi
   return plan
 }
 
-/** Those that keep strangers out of the dashboard. */
-export function planGuards(configuration: Configuration): readonly PlannedPlugin[] {
-  return findGuards(configuration, ['everywhere'])
+/**
+ * The plugins of the dashboard: those that reject other hosts and origins, and with `trusted_proxies` the one that finds the
+ * address of the client. A visit from a trusted address without a forwarding header is one from that machine.
+ */
+export function planDashboardPlugins(configuration: Configuration): readonly PlannedPlugin[] {
+  const guards = findGuards(configuration, ['everywhere'])
+  if (configuration.settings.trustedProxies.length === 0) return guards
+  const forwarded = standardPlugins(configuration)
+    .filter(({ specifier }) => specifier === 'forwarded')
+    .map((plugin) => ({ ...plugin, options: { ...plugin.options, optional: true } }))
+  return [...guards, ...forwarded]
 }
 
 function findGuards(

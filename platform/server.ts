@@ -23,7 +23,7 @@ import { withNamespaces } from './namespaced-broker.ts'
 import { openBroker } from './open-broker.ts'
 import { openTls } from './open-tls.ts'
 import { toOwnFolder } from './own-folder.ts'
-import { planGuards } from './plan-plugins.ts'
+import { planDashboardPlugins } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
 import { makeServerId, readServerId } from './server-id.ts'
 import { openServerProxy } from './server-proxy.ts'
@@ -282,7 +282,7 @@ async function openServerTls(
 }
 
 function buildGuards(configuration: Configuration, log: Log): Promise<readonly Plugin[]> {
-  return buildPlugins(planGuards(configuration), { log, nowMs: Date.now })
+  return buildPlugins(planDashboardPlugins(configuration), { log, nowMs: Date.now })
 }
 
 async function findServerId(

@@ -31,6 +31,8 @@ interface Schema {
 const TIMEOUT_MS = 2000
 /** Segments of a template that may be missing. */
 const OPTIONAL = /\[[^\]]*\]/g
+/** What no shell changes. */
+const PLAIN = /^[\w./:-]+$/
 const WILDCARD = /^(?:0\.0\.0\.0|\[::\])(?=:)/
 
 /**
@@ -50,19 +52,32 @@ export async function describeUrl(session: Session, name: string): Promise<strin
   const usable = routes.filter(({ hosts, path }) => hosts.length === 0 && !/[{*]/.test(strip(path)))
   const route = usable.find(isRead) ?? usable[0]
   if (url === '' || route === undefined) return ''
-  const full = `${reach(url, environment.address)}${strip(route.path) || '/'}`
+  const full = parseUrl(`${reach(url, environment.address)}${strip(route.path) || '/'}`)
+  if (full === undefined) return ''
   const values = listRequired(await findService(session, name).catch(() => []), route.endpoint)
   return `URL: ${full}\nTry: ${formatCurl(full, route, values)}\n`
 }
 
-function formatCurl(url: string, route: Route, values: readonly Value[]): string {
+/** Without line breaks and other characters that a URL cannot have; undefined: it is none. */
+function parseUrl(text: string): string | undefined {
+  return URL.canParse(text) ? new URL(text).href : undefined
+}
+
+/** Exported for its test. */
+export function formatCurl(url: string, route: Route, values: readonly Value[]): string {
   if (!isRead(route)) {
-    const body = JSON.stringify(Object.fromEntries(values)).replaceAll("'", "'\\''")
-    return `curl -X ${route.methods[0]} -H 'Content-Type: application/json' -d '${body}' ${url}`
+    const body = JSON.stringify(Object.fromEntries(values))
+    const words = ['-X', route.methods[0]!, '-H', 'Content-Type: application/json', '-d', body, url]
+    return `curl ${words.map(quote).join(' ')}`
   }
-  if (values.length === 0) return `curl ${url}`
+  if (values.length === 0) return `curl ${quote(url)}`
   const query = new URLSearchParams(values.map(([name, value]) => [name, String(value)]))
-  return `curl '${url}?${query}'`
+  return `curl ${quote(`${url}?${query}`)}`
+}
+
+/** A word for a shell: what the server sends is no command. */
+function quote(word: string): string {
+  return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 /** Fields that a request of an endpoint must have, with a value of their type. */

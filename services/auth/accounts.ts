@@ -3,7 +3,7 @@ import { ADMIN, isWorkloadScope, parseWorkloadScope } from '../../core/auth/acco
 import type { HashTurn, SecretHasher } from '../../core/auth/secret-hash.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../core/contracts/store.ts'
-import { isOfPlatform } from '../../core/platform-services.ts'
+import { isReservedName } from '../../core/platform-services.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import type { Store } from '../../core/store/store.ts'
@@ -286,7 +286,7 @@ function checkWorkloadScopes(scopes: readonly string[], namespace: string, error
   for (const [i, scope] of scopes.entries()) {
     if (!isWorkloadScope(scope)) continue
     const workload = parseWorkloadScope(scope)
-    if (workload?.namespace === namespace && !isOfPlatform(workload.service)) continue
+    if (workload?.namespace === namespace && !isReservedName(workload.service)) continue
     throw badRequest(
       errorId,
       `request.scopes[${i}] must be workload:${namespace}/<name>, <name> being a service of the namespace ${namespace} that is not one of the platform`,

@@ -68,3 +68,13 @@ t.test('the index leads to every page', async (t) => {
     [],
   )
 })
+
+t.test('every test that docs/security.md names is there', async (t) => {
+  const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8')
+  const named = [...text.matchAll(/`([\w/.-]+\.ts)`/g)].map(([, path]) => path!)
+  t.ok(named.length > 50)
+  t.same(
+    named.filter((path) => !existsSync(join(ROOT, 'test', path))),
+    [],
+  )
+})

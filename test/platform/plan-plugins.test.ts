@@ -3,7 +3,7 @@ import t from 'tap'
 import { NO_CONFIG } from '../../platform/config.ts'
 import { parseConfig } from '../../platform/config-file.ts'
 import type { Configuration } from '../../platform/configuration.ts'
-import { formatSpecifier, planGuards, planPlugins } from '../../platform/plan-plugins.ts'
+import { formatSpecifier, planDashboardPlugins, planPlugins } from '../../platform/plan-plugins.ts'
 import { buildPlugins } from '../../platform/plugin-list.ts'
 import { readEnvironment } from '../../platform/settings-env.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
@@ -157,7 +157,7 @@ t.test('a list of plugins does not do without auth, but --auth=none does', async
   ])
   t.notOk(namesOf(configure([], yaml)).includes('auth'))
   t.ok(namesOf(configure([address])).includes('auth'))
-  t.notOk(planGuards(configure([address])).some(({ specifier }) => specifier === 'auth'))
+  t.notOk(planDashboardPlugins(configure([address])).some(({ specifier }) => specifier === 'auth'))
   const [plan] = planPlugins(configure([address, '--forward_token'])).filter(
     ({ specifier }) => specifier === 'auth',
   )

@@ -209,3 +209,23 @@ t.test('a deleted account, and one whose logins were revoked, is logged out', as
   t.equal((await client.ask('GET', '/session')).status, 401)
   t.equal((await client.ask('POST', '/session')).status, 401)
 })
+
+t.test('behind a trusted proxy, guesses of one client keep no other client out', async (t) => {
+  for (const listener of ['uws', 'node']) {
+    const words = [
+      '--trusted_proxies=loopback',
+      '--trusted_proxies_optional',
+      `--listener=${listener}`,
+    ]
+    const client = visit(await openServer(t, words))
+    const logInFrom = async (address: string, secret: string): Promise<number> => {
+      const headers = address === '' ? {} : { 'x-forwarded-for': address }
+      const reply = await client.ask('POST', '/login', { id: 'admin', secret }, headers)
+      return reply.status
+    }
+    for (let i = 0; i < 5; i++) t.equal(await logInFrom('192.0.2.1', 'guess'), 401)
+    t.equal(await logInFrom('192.0.2.1', 'mx'), 429)
+    t.equal(await logInFrom('192.0.2.9', 'mx'), 200)
+    t.equal(await logInFrom('', 'mx'), 200, 'a visit without the proxy')
+  }
+})

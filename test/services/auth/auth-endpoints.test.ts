@@ -56,7 +56,13 @@ t.test('a workload scope names a service of the namespace of its account', async
   const { call } = await openPlatformAuth(t)
   const make = (scope: string, namespace = 'mx') =>
     call('Auth.Generate', { id: 'a', scopes: [scope], options: { namespace } }, ADMIN)
-  for (const scope of ['workload:acme/shop', 'workload:mx/auth', 'workload:mx', 'workload:mx/a/b'])
+  for (const scope of [
+    'workload:acme/shop',
+    'workload:mx/auth',
+    'workload:mx/AUTH',
+    'workload:mx',
+    'workload:mx/a/b',
+  ])
     await t.rejects(make(scope), { code: 400, message: /^request\.scopes\[0\] must be / }, scope)
   const long = `workload:acme/${'a'.repeat(200)}`
   t.match(await make(long, 'acme'), { account: { issuer: 'acme', scopes: [long] } })
