@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 import { installPackage } from '../fixtures/installed-package.ts'
+import { skipUnless } from '../fixtures/servers.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 // scripts/try-package.sh does the same with npm and a registry.
@@ -119,6 +120,37 @@ t.test(
     t.ok(existsSync(join(home, '.mx/server')))
   },
 )
+
+t.test('what the banner of mx server says can be typed, in its order', async (t) => {
+  if (skipUnless(t, 'script') === undefined || skipUnless(t, 'curl') === undefined) return
+  const reader = makeTempFolder(t, 'home')
+  const own = { ...process.env, HOME: reader, TERM: 'xterm' }
+  const ports = ['--proxy_address=127.0.0.1:0', '--web_address=127.0.0.1:0']
+  const words = [process.execPath, MX, 'server', ...ANY, ...ports].join(' ')
+  const terminal = spawn('script', ['-qfec', `stty cols 0; ${words}`, '/dev/null'], {
+    cwd: reader,
+    env: own,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  t.teardown(() => terminal.kill('SIGKILL'))
+  const ended = once(terminal, 'close')
+  let banner = ''
+  for await (const chunk of terminal.stdout) {
+    banner += chunk
+    if (/try it +curl \S+\r?\n/.test(banner)) break
+  }
+  const find = (label: string): string => new RegExp(`${label} +([^\\r\\n]+)`).exec(banner)![1]!
+  const address = { MX_ENV_LOCAL_ADDRESS: find('rpc proxy') }
+  const [password = ''] = find('password').split(' ')
+  const login = find('log in').replace(/^mx /, `${process.execPath} ${MX} `)
+  const type = (line: string) =>
+    promisify(execFile)('sh', ['-ec', line], { cwd: reader, env: { ...own, ...address } })
+  await type(`${login} --password=${password}`)
+  t.match((await type(`${process.execPath} ${MX} user token`)).stdout, /^ey/)
+  t.match((await type(`${find('try it')} -s`)).stdout, /^\{"version":/)
+  terminal.stdin.write('\u0003')
+  await ended
+})
 
 t.test('services find the SDK, and its types', async (t) => {
   const project = join(folder, 'project/node_modules')

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
 import { ROOT } from '../../scripts/root.ts'
+import { eventually } from '../fixtures/eventually.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 
 t.setTimeout(120_000)
@@ -13,9 +14,10 @@ const DEMO = join(ROOT, 'dist/examples/demo.js')
 t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', async (t) => {
   // Server and demo share a fresh HOME: the demo logs in with the credentials the server stored there.
   const { gateway, proxy, home: HOME } = await startServerProcess(t)
+  const env = { ...process.env, HOME, MX_PROXY: proxy }
   const child = spawn(process.execPath, [DEMO, gateway], {
     cwd: t.testdir(),
-    env: { ...process.env, HOME, MX_PROXY: proxy },
+    env,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))
@@ -44,6 +46,17 @@ t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', asyn
   t.equal(replies.length, 5)
   t.not(replies[2]?.text.slice(0, 16), replies[3]?.text.slice(0, 16), 'they take turns')
   t.match(output, `MX_PROXY=${proxy} join the same server`)
+  const joined = spawn(process.execPath, ['dist/examples/helloworld/main.js'], {
+    cwd: ROOT,
+    env,
+    stdio: 'ignore',
+  })
+  t.teardown(() => joined.kill('SIGKILL'))
+  await eventually(async () => {
+    const reply = await fetch(`${gateway}/registry/getService?service=helloworld`)
+    const { services } = (await reply.json()) as { services: { nodes: unknown[] }[] }
+    return services[0]?.nodes.length === 2
+  })
   child.kill('SIGINT')
   t.same(await closed, [0, null])
   const { status } = await fetch(`${gateway}/greeter/hello`)

@@ -12,7 +12,7 @@ t.test('a check prints every program a test may need, where tests find it', asyn
   const printed = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]))
   t.same(
     Object.keys(printed).join(' '),
-    'nginx haproxy caddy wrk chromium-headless-shell curl h2load python3 consul postgres redis-server nats-server systemd-analyze pebble helm',
+    'nginx haproxy caddy wrk chromium-headless-shell curl h2load python3 consul postgres redis-server nats-server systemd-analyze pebble helm node22 node24',
   )
   for (const [program, where] of Object.entries(printed)) {
     t.equal(where.startsWith('missing') ? undefined : where, findProgram(program), program)
