@@ -109,7 +109,7 @@ async function readRates({ call, namespace }: Session): Promise<ReadonlyMap<stri
   )
 }
 
-/** Services with the requests of the last minute, those of users first, and the processes that run them. */
+/** Formats the request rates of services over the last minute, user services first, and the processes that run them. */
 function formatSummary(
   services: readonly ServiceStats[],
   rates: ReadonlyMap<string, Rate>,

@@ -58,7 +58,7 @@ export async function describeUrl(session: Session, name: string): Promise<strin
   return `URL: ${full}\nTry: ${formatCurl(full, route, values)}\n`
 }
 
-/** Without line breaks and other characters that a URL cannot have; undefined: it is none. */
+/** Normalizes a URL, without line breaks and other invalid characters. Returns undefined if the text is not a URL. */
 function parseUrl(text: string): string | undefined {
   return URL.canParse(text) ? new URL(text).href : undefined
 }

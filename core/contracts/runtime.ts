@@ -128,8 +128,8 @@ export interface Runtime {
   /** Tells every change of a state, of those that are removed as well: status `stopped`. */
   readonly watch: (listener: (state: WorkloadState) => void) => () => void
   /**
-   * Calls `listener` with a workload of which somebody else deleted or changed parts: applied again, it is as it was. Absent: nobody
-   * else has access to them.
+   * Calls `listener` when another client of the cluster deletes or changes parts of a workload; `apply` restores them. Absent if
+   * there are no other clients.
    */
   readonly watchDrift?: (listener: (key: WorkloadKey) => void) => () => void
   /** Lines of the copies, in order of time; they outlive copies, revisions and restarts of the server, as far as there is room. */

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
@@ -560,14 +560,7 @@ export function testTunnel(subject: TunnelSubject): void {
       await once(nobody, 'listening')
       const { port: closed } = nobody.address() as { port: number }
       nobody.close()
-      const sockets: Socket[] = []
-      const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
-      await once(silent, 'listening')
-      t.teardown(() => {
-        for (const socket of sockets) socket.destroy()
-        silent.close()
-      })
-      const { port: quiet } = silent.address() as { port: number }
+      const { port: quiet } = await openSilentServer(t)
       for (const [ports, code] of [
         [[], 503],
         [[closed], 502],
@@ -601,15 +594,8 @@ export function testTunnel(subject: TunnelSubject): void {
   t.test(
     `${name}: without a connection in time the next node gets the handshake, or 504`,
     async (t) => {
-      const sockets: Socket[] = []
-      // It takes no part in the TLS handshake.
-      const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
-      await once(silent, 'listening')
-      t.teardown(() => {
-        for (const socket of sockets) socket.destroy()
-        silent.close()
-      })
-      const { port: quiet } = silent.address() as { port: number }
+      // It does not answer the TLS handshake.
+      const { port: quiet, sockets } = await openSilentServer(t)
       const metadata = { protocol: 'https' }
       const node = { id: 'silent', address: `127.0.0.1:${quiet}`, metadata }
       const backend = await openBackendServer(t)
@@ -818,4 +804,17 @@ async function settled(read: () => number): Promise<number> {
 
 function hash(data: Buffer): string {
   return createHash('sha256').update(data).digest('hex')
+}
+
+/** Accepts connections and sends nothing. */
+async function openSilentServer(t: Test): Promise<{ port: number; sockets: readonly Socket[] }> {
+  const sockets: Socket[] = []
+  const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  const { port } = silent.address() as { port: number }
+  return { port, sockets }
 }

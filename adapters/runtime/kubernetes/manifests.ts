@@ -106,7 +106,7 @@ export function toDeployment(workload: Workload, options: ManifestOptions): V1De
 }
 
 /**
- * By which the copies are found: by the registry of Kubernetes, and by whoever asks the cluster's DNS.
+ * Makes the copies discoverable through the Kubernetes registry and the DNS of the cluster.
  *
  * @param owner uid of the Deployment, whose deletion deletes it. @default none
  */

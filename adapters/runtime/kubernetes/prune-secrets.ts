@@ -5,7 +5,7 @@ import type { Space } from './space.ts'
 
 /** Deletes the Secrets of earlier revisions. */
 export interface SecretPruner {
-  /** Deletes those of a workload that no copy reads, at once, and the others when the last copy that reads them is gone. */
+  /** Deletes the unused Secrets of a workload now, and each other one, except `current`, once no pod uses it. */
   readonly prune: (id: string, current: string) => Promise<void>
   /** Deletes all of them. */
   readonly removeAll: (id: string) => Promise<void>
