@@ -5,9 +5,11 @@ import t from 'tap'
 import { clock } from '../../../core/clock.ts'
 import { Guard } from '../../../core/listener/guard.ts'
 import { Http2Connection } from '../../../core/listener/http2-connection.ts'
+import type { CreateListener } from '../../../core/listener/listener.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
 import { NodeConnection } from '../../../core/listener/node-connection.ts'
 import { LOOKS, uploads } from '../../../core/listener/uploads.ts'
+import { createUwsListener } from '../../../core/listener/uws.ts'
 import { openGateway } from '../../fixtures/gateway.ts'
 import {
   END_STREAM,
@@ -24,10 +26,11 @@ import type { Teardown } from '../../fixtures/teardown.ts'
 /** Longer than an answer takes, shorter than any limit by the clock. */
 const QUIET_MS = 2000
 
-async function open(t: Teardown) {
+const createHttp2Listener: CreateListener = (options) =>
+  createNodeListener({ ...options, http2: 'cleartext' })
+
+async function open(t: Teardown, listener: CreateListener = createHttp2Listener) {
   const backend = await openRawBackend(t)
-  const listener: typeof createNodeListener = (options) =>
-    createNodeListener({ ...options, http2: 'cleartext' })
   const { port, gateway } = await openGateway(t, { app: [backend.port] }, { listener })
   return { backend, port, gateway }
 }
@@ -41,26 +44,49 @@ async function drip(send: () => void): Promise<void> {
   }
 }
 
-for (const [what, start, piece] of [
-  ['a chunk size', '', '0'],
-  ['a chunk extension', '5;', 'a'],
-  ['a trailer', '0\r\nX: ', 'a'],
-  ['trailers', '0\r\n', 'X: y\r\n'],
-  ['a trailer, behind a chunk', '5\r\nhello\r\n0\r\nX: ', 'a'],
+const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n'
+const CHUNK = `${CHUNKED}5\r\nhello\r\n`
+
+// What `uws` cuts by a clock of the library's is in slow-heads.test.ts: the framing before the first chunk.
+for (const [what, start, piece, listeners = ['node']] of [
+  ['a chunk size', CHUNKED, '0'],
+  ['a chunk extension', `${CHUNKED}5;`, 'a'],
+  ['a trailer', `${CHUNKED}0\r\nX: `, 'a'],
+  ['trailers', `${CHUNKED}0\r\n`, 'X: y\r\n'],
+  ['a trailer, behind a chunk', `${CHUNK}0\r\nX: `, 'a'],
+  ['a chunk size, behind a chunk', CHUNK, '0', ['uws', 'node']],
+  ['zeros in front of chunks of a byte', CHUNK, `${'0'.repeat(1000)}1\r\na\r\n`, ['uws', 'node']],
+  ['chunks of a byte', CHUNK, '1\r\na\r\n', ['uws', 'node']],
+  ['a body of known length', 'Content-Length: 9999\r\n\r\na', 'a', ['uws', 'node']],
+  ['nothing of a body of known length', 'Content-Length: 9999\r\n\r\n', '', ['uws', 'node']],
 ] as const) {
-  t.test(`cuts an upload that drips ${what}, at the backend too`, async (t) => {
-    const { backend, port, gateway } = await open(t)
-    const client = new RawClient(port)
-    client.send(`POST /app HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${start}`)
-    const connection = await backend.connection()
-    await connection.request()
-    await drip(() => client.send(piece))
-    const { text } = await client.settle(QUIET_MS)
-    t.match(text, /^HTTP\/1.1 408 .*the request body comes too slowly/s)
-    await connection.ended()
-    await gateway.idle()
-  })
+  for (const name of listeners)
+    t.test(`${name}: cuts an upload that drips ${what}, at the backend too`, async (t) => {
+      const listener = name === 'uws' ? createUwsListener : createHttp2Listener
+      const { backend, port, gateway } = await open(t, listener)
+      const client = new RawClient(port)
+      client.send(`POST /app HTTP/1.1\r\nHost: a\r\n${start}`)
+      const connection = await backend.connection()
+      await connection.request()
+      await drip(() => client.send(piece))
+      const { text } = await client.settle(QUIET_MS)
+      t.match(text, /^HTTP\/1.1 408 .*the request body comes too slowly/s)
+      await connection.ended()
+      await gateway.idle()
+    })
 }
+
+t.test('uws: ends an upload with a chunk extension at once, at the backend too', async (t) => {
+  const { backend, port, gateway } = await open(t, createUwsListener)
+  const client = new RawClient(port)
+  client.send(`POST /app HTTP/1.1\r\nHost: a\r\n${CHUNK}`)
+  const connection = await backend.connection()
+  await connection.request()
+  client.send('5;x')
+  t.match(await client.settle(QUIET_MS), { closed: true, text: /^HTTP\/1.1 400 / })
+  await connection.ended()
+  await gateway.idle()
+})
 
 for (const [what, flags, payload] of [
   ['empty DATA frames', 0, ''],
