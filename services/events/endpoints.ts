@@ -24,7 +24,7 @@ import {
   toMessage,
   toTimeMs,
 } from './messages.ts'
-import { isAudit, refuseReserved } from './reserved.ts'
+import { hasAuditEvents, refuseReserved } from './reserved.ts'
 import { ToldGroup, ToldTopic, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
 /** What the handler `Stream` offers (reference 5.2) to services of the namespace; deleting takes an administrator. */
@@ -185,7 +185,7 @@ function idOf(ctx: Context): string {
 function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
   /** The audit has addresses and failed logins of everybody. @throws {GatewayError} 401 */
   const mustBeReadable = (topic: EventTopic, ctx: Context): void => {
-    if (isAudit(topic)) mustBeAdmin(ctx, topic.namespace, idOf(ctx))
+    if (hasAuditEvents(topic)) mustBeAdmin(ctx, topic.namespace, idOf(ctx))
   }
   /** @throws {GatewayError} 400, 401, 403 */
   const namespaceOf = (ctx: Context): string => {

@@ -1,4 +1,5 @@
 import type { EventTopic } from '../../core/contracts/events.ts'
+import { toDeadTopic } from '../../core/events/dead-letters.ts'
 import { forbidden } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
@@ -6,8 +7,14 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 export const AUDIT_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'auth' }
 
 /** Whether a topic is the audit. */
-export function isAudit({ namespace, topic }: EventTopic): boolean {
+function isAudit({ namespace, topic }: EventTopic): boolean {
   return topic.toLowerCase() === AUDIT_TOPIC.topic && namespace === AUDIT_TOPIC.namespace
+}
+
+/** Whether a topic has events of the audit: the audit, and the events that its consumers gave up. */
+export function hasAuditEvents({ namespace, topic }: EventTopic): boolean {
+  const isDead = topic.toLowerCase() === toDeadTopic(AUDIT_TOPIC.topic)
+  return isAudit({ namespace, topic }) || (isDead && namespace === AUDIT_TOPIC.namespace)
 }
 
 /**

@@ -2,6 +2,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createBroker } from '../../sdk/broker.ts'
+import { createEvents } from '../../sdk/events.ts'
+import { until } from '../contracts/registry.ts'
 import { runMx } from '../fixtures/mx.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
@@ -175,14 +178,22 @@ const ATTACKS: Readonly<Record<string, readonly Attempt[]>> = {
     ['api', 'Api.Routes'],
     ['broker', 'Broker.Stats'],
     ['events', 'Stream.DeleteTopic', { topic: 'orders' }],
+    ['events', 'Stream.DeleteGroup', { topic: 'orders', group: 'workers' }],
     ['events', 'Stream.Publish', { topic: 'auth', payload: '' }],
+    ['events', 'Stream.Publish', { topic: 'auth.dead', payload: '' }],
     ['events', 'Store.Read', { topic: 'auth' }],
+    ['events', 'Store.Read', { topic: 'auth.dead' }],
     ['events', 'Stream.Groups', { topic: 'auth' }],
     ['pay', 'Debug.Log'],
   ],
   'other namespaces': [
     ['broker', 'Broker.Publish', { topic: 'a', message: { header: {}, body: '' } }, 'acme'],
+    ['broker', 'Broker.ReportDropped', { topic: 'a', count: 1 }, 'acme'],
     ['events', 'Stream.Publish', { topic: 'a', payload: '' }, 'acme'],
+    ['events', 'Store.Read', { topic: 'a' }, 'acme'],
+    ['events', 'Stream.Topics', { groups: true }, 'acme'],
+    ['events', 'Stream.Groups', { topic: 'a' }, 'acme'],
+    ['events', 'Stream.DeleteGroup', { topic: 'a', group: 'workers' }, 'acme'],
     ['store', 'Store.Write', RECORD, 'acme'],
     ['auth', 'Rules.List', { options: { namespace: 'acme' } }],
   ],
@@ -193,6 +204,11 @@ const STREAMS: readonly Attempt[] = [
   ['runtime', 'Runtime.Logs', { service: 'pay' }],
   ['runtime', 'Runtime.Watch'],
   ['events', 'Stream.Consume', { topic: 'auth', sequence: 1, auto_ack: true }],
+  ['events', 'Stream.Consume', { topic: 'auth.dead', group: 'workers', auto_ack: true }],
+  ['events', 'Stream.Consume', { topic: 'a', sequence: 1, auto_ack: true }, 'acme'],
+  ['events', 'Stream.Consume', { topic: 'a', group: 'workers' }, 'acme'],
+  ['broker', 'Broker.Subscribe', { topic: 'a' }, 'acme'],
+  ['broker', 'Broker.Subscribe', { topic: 'a', queue: 'workers' }, 'acme'],
   ['runtime', 'Build.Read', { service: { name: 'pay' } }],
 ]
 
@@ -236,6 +252,53 @@ t.test('a program is denied access to resources of other services', async (t) =>
     (await attempt('call', ATTACKS['registrations of other services']![0]!)).body,
     /workload:mx\/pay.*workload:mx\/shop/,
   )
+})
+
+t.test('a program gets no message or event of another namespace, and adds none', async (t) => {
+  const acme = { namespace: 'acme' }
+  const [broker, events] = [createBroker(operator, acme), createEvents(operator, acme)]
+  const messages: unknown[] = []
+  const take = (body: unknown): void => void messages.push(body)
+  t.teardown(await broker.subscribe('a', take, { queue: 'workers' }))
+  await events.publish('a', 0)
+  const consumed = events.consume('a', { group: 'workers', offset: 1 })
+  const consume = async () => (await consumed.next()).value?.unmarshal()
+  t.equal(await consume(), 0)
+
+  // Under the same names in its own namespace, and under names that might lead into the other.
+  const topics = ['a', 'acme.a', 'acme=a', 'mx=acme.a', '../acme/a', 'acme\0a']
+  const joined = topics.flatMap((topic) => [
+    attempt('stream', ['broker', 'Broker.Subscribe', { topic, queue: 'workers' }]),
+    attempt('stream', ['events', 'Stream.Consume', { topic, group: 'workers', auto_ack: true }]),
+  ])
+  const groups = async (topic: string) =>
+    (await ask<{ groups: object[] }>('events', 'Stream.Groups', { topic })).groups.length
+  const subscribers = async () =>
+    (await ask<{ subscribers: number }>('broker', 'Broker.Stats')).subscribers
+  await until(async () => (await subscribers()) === 3)
+  for (const topic of ['a', 'acme.a']) await until(async () => (await groups(topic)) === 1)
+  const numbers = Array.from({ length: 10 }, (_, i) => i + 1)
+  for (const number of numbers) {
+    await broker.publish('a', number)
+    await events.publish('a', number)
+  }
+  for (const number of numbers) t.equal(await consume(), number)
+
+  const header = { 'mx-namespace': 'acme', 'mx-topic': 'acme.a' }
+  const evil = Buffer.from('"evil"').toString('base64')
+  for (const topic of topics) {
+    await attempt('call', ['broker', 'Broker.Publish', { topic, message: { header, body: evil } }])
+    await attempt('call', ['events', 'Stream.Publish', { topic, payload: evil }])
+  }
+  for (const { code, body } of await Promise.all(joined))
+    if (code === 200) t.match(body, { [body.payload ? 'payload' : 'body']: evil })
+    else t.equal(code, 400)
+  await broker.publish('a', 'end')
+  await events.publish('a', 'end')
+  t.equal(await consume(), 'end')
+  await until(() => messages.at(-1) === 'end')
+  t.strictSame(messages, [...numbers, 'end'])
+  await consumed.return()
 })
 
 t.test('rejects a second service name of a program with the reason', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { AUDIT_TOPIC, refuseReserved } from '../../../services/events/reserved.ts'
+import { AUDIT_TOPIC, hasAuditEvents, refuseReserved } from '../../../services/events/reserved.ts'
 import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 
 const REFUSAL = { code: 403, message: /^the topic auth of mx is the audit/ }
@@ -12,6 +12,15 @@ t.test('the topic of the audit is reserved in the namespace mx', async (t) => {
   })
   refuseReserved({ namespace: 'foo', topic: 'auth' }, 'id')
   refuseReserved({ namespace: 'mx', topic: 'auth.dead' }, 'id')
+})
+
+t.test('the dead letters of the audit have its events', async (t) => {
+  for (const topic of ['auth', 'AUTH', 'auth.dead', 'Auth.Dead']) {
+    t.ok(hasAuditEvents({ namespace: 'mx', topic }), topic)
+    t.notOk(hasAuditEvents({ namespace: 'foo', topic }))
+  }
+  for (const topic of ['auth2', 'auth.dead.dead', 'orders.dead'])
+    t.notOk(hasAuditEvents({ namespace: 'mx', topic }))
 })
 
 t.test('the audit is read through the service, and neither written nor removed', async (t) => {
