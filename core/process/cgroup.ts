@@ -3,6 +3,7 @@ import {
   constants,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmdirSync,
   writeFileSync,
@@ -84,7 +85,7 @@ function openCgroup(folder: string): Cgroup {
     async remove() {
       for (let waitedMs = 0; waitedMs < REMOVE_MAX_MS; waitedMs += REMOVE_POLL_MS) {
         try {
-          return rmdirSync(folder)
+          return removeFolders(folder)
         } catch {
           killAll(folder)
           await delay(REMOVE_POLL_MS)
@@ -92,6 +93,13 @@ function openCgroup(folder: string): Cgroup {
       }
     },
   }
+}
+
+/** A group with those that its processes created below it. @throws {Error} while one has processes. */
+function removeFolders(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) removeFolders(join(folder, entry.name))
+  rmdirSync(folder)
 }
 
 function killAll(folder: string): void {
