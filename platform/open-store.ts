@@ -1,7 +1,7 @@
 import type { StoreAdapter } from '../core/contracts/store.ts'
 import { hideSecret } from '../core/hide-secret.ts'
 import type { Settings } from './settings.ts'
-import { toStoreQuotas } from './settings-quotas.ts'
+import { toMaxStoreBytes, toStoreQuotas } from './settings-quotas.ts'
 
 export interface OpenStoreOptions {
   readonly settings: Pick<
@@ -36,10 +36,11 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter
 async function load(options: OpenStoreOptions): Promise<StoreAdapter> {
   const { settings, folder, onWarning } = options
   const quotas = toStoreQuotas(settings)
+  const maxBytes = toMaxStoreBytes(settings)
   switch (settings.store) {
     case 'memory': {
       const { createMemoryStore } = await import('../adapters/store/memory.ts')
-      return createMemoryStore({ maxBytes: settings.maxStoreBytes, quotas })
+      return createMemoryStore({ maxBytes, quotas })
     }
     case 'lmdb': {
       const { createLmdbStore } = await import('../adapters/store/lmdb.ts')
@@ -47,7 +48,7 @@ async function load(options: OpenStoreOptions): Promise<StoreAdapter> {
     }
     default: {
       const { createPostgresStore } = await import('../adapters/store/postgres.ts')
-      return createPostgresStore({ url: settings.store, onWarning, quotas })
+      return createPostgresStore({ url: settings.store, maxBytes, onWarning, quotas })
     }
   }
 }

@@ -60,6 +60,8 @@ export const QUOTA_SETTINGS: { readonly [K in keyof QuotaSettings]: QuotaRow } =
   quotaUploads: toCountRow('quota_uploads', '20', 'Uploads in progress, or waiting to be run'),
 }
 
+/** `max_store` of a store in memory, with `auto`. */
+const MEMORY_STORE_BYTES = 256 * 1024 ** 2
 /** Limits of `auto`, bytes: where there is room for many namespaces, and the share of a memory they have together. */
 const AUTO = {
   store: { bytes: 1024 ** 3, share: 1 / 2 },
@@ -67,17 +69,26 @@ const AUTO = {
   events: { bytes: 4 * 1024 ** 3, share: 1 / 2 },
 } as const
 
-/** Quotas of the store. What `auto` means leaves room for others in a store in memory. */
+/** The store, and the most that its records may take. */
+interface StoreSize {
+  readonly store: string
+  readonly maxStoreBytes: number | 'auto'
+}
+
+/** What records of a store may take; `lmdb` uses what the disk has. */
+export function toMaxStoreBytes({ store, maxStoreBytes }: StoreSize): number {
+  if (store === 'lmdb') return Number.POSITIVE_INFINITY
+  if (maxStoreBytes !== 'auto') return maxStoreBytes
+  return store === 'memory' ? MEMORY_STORE_BYTES : Number.POSITIVE_INFINITY
+}
+
+/** Quotas of the store. What `auto` means leaves room for others in a store with a limit. */
 export function toStoreQuotas({
-  store,
-  maxStoreBytes,
   quotaStore,
   quotaConfig,
-}: Pick<QuotaSettings, 'quotaStore' | 'quotaConfig'> & {
-  readonly store: string
-  readonly maxStoreBytes: number
-}): StoreQuotas {
-  const capacity = store === 'memory' ? maxStoreBytes : Number.POSITIVE_INFINITY
+  ...size
+}: Pick<QuotaSettings, 'quotaStore' | 'quotaConfig'> & StoreSize): StoreQuotas {
+  const capacity = toMaxStoreBytes(size)
   return {
     store: createQuota('quota_store', quotaStore, toAuto('store', capacity)),
     config: createQuota('quota_config', quotaConfig, toAuto('config', capacity)),

@@ -94,8 +94,8 @@ export interface Settings extends QuotaSettings {
   readonly store: string
   /** What an acknowledged write to a file has reached. */
   readonly storeSync: (typeof SYNCS)[number]
-  /** What records in memory may take. */
-  readonly maxStoreBytes: number
+  /** Most bytes of records in a memory or PostgreSQL store. */
+  readonly maxStoreBytes: number | 'auto'
   /** `memory`, or the text of a broker elsewhere. */
   readonly broker: string
   /** `memory`, `lmdb` (a file), or the text of a server elsewhere. */
@@ -474,12 +474,13 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
   maxStoreBytes: {
     name: 'max_store',
     kind: 'text',
-    form: 'size',
-    description: 'Most that records of a store in memory may take, then writes are 507',
-    default: '256mb',
+    form: 'size or auto',
+    description:
+      'Most bytes of records in a memory or PostgreSQL store; writes beyond it are 507. auto is 256 MiB in memory, and no limit in PostgreSQL',
+    default: 'auto',
     only: 'server',
     live: false,
-    parse: one(parseLimit),
+    parse: one(parseLimitOrAuto),
   },
   broker: {
     name: 'broker',

@@ -7,10 +7,8 @@ import type {
   StoreRecord,
   StoreTable,
 } from '../../core/contracts/store.ts'
-import type { GatewayError } from '../../core/errors.ts'
-import { storeFull } from '../../core/store/errors.ts'
 import {
-  findExcess,
+  findLack,
   type GroupCheck,
   NO_STORE_QUOTAS,
   type StoreArea,
@@ -37,8 +35,6 @@ interface MemoryTable {
 
 /** What a record takes besides its key, value and metadata, about. */
 const RECORD_BYTES = 300
-/** Of the limit, what accounts, rules, certificates and runtime objects may take beyond it. */
-const RESERVED_SHARE = 1 / 16
 const NO_BYTES = new Uint8Array(0)
 const NO_METADATA = {}
 
@@ -120,25 +116,13 @@ export function createMemoryStore({
     },
   }
 
-  /** Why there is no room for a group; undefined: there is. */
-  function findLack(group: StoreGroup): GatewayError | undefined {
-    let growth = 0
-    for (const change of group) {
-      if (change.value === undefined) continue
-      growth += Math.max(0, check.sizeOf(change) - check.sizeBefore(change))
-    }
-    if (usedBytes + growth > maxBytes * (1 + RESERVED_SHARE))
-      return storeFull(new Error(`records in memory may take ${maxBytes} bytes`))
-    return findExcess(group, { ...check, isLow: usedBytes + growth > maxBytes })
-  }
-
   function commitGroup(group: StoreGroup, nowMs: number): StoreOutcome {
     for (const [index, change] of group.entries()) {
       if (change.ifVersion === undefined) continue
       const version = versionOf(change, nowMs)
       if (version !== change.ifVersion) return { index, version }
     }
-    const lack = findLack(group)
+    const lack = findLack(group, check, usedBytes, maxBytes)
     if (lack !== undefined) return lack
     return group.map((change) => (change.value === undefined ? remove(change) : write(change)))
   }

@@ -29,6 +29,11 @@ export interface PostgresStoreOptions {
   readonly heartbeatMs?: number
   /** Told what is dangerous about the server, and when it goes away and comes back. @default process.emitWarning */
   readonly onWarning?: (message: string) => void
+  /**
+   * Most bytes that records of all gateways take, as quotas count them; writes beyond it fail with 507. A sixteenth more is reserved
+   * for accounts, rules, certificates and runtime objects. @default no limit
+   */
+  readonly maxBytes?: number
   /** @default no limits */
   readonly quotas?: StoreQuotas
 }
@@ -58,7 +63,8 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
     onWarning,
   })
   const { ask } = connections
-  const quotaCheck = createQuotaCheck(options.quotas ?? NO_STORE_QUOTAS, statements, ask)
+  const { maxBytes = Number.POSITIVE_INFINITY, quotas = NO_STORE_QUOTAS } = options
+  const quotaCheck = createQuotaCheck({ quotas, maxBytes, statements, ask })
   const underWay = new Set<Promise<unknown>>()
   const listeners = new Set<Listening>()
   let closing: Promise<void> | undefined

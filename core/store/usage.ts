@@ -33,6 +33,9 @@ export const NO_STORE_QUOTAS: StoreQuotas = {
   config: noQuota('quota_config'),
 }
 
+/** Of the limit of a store, what accounts, rules, certificates and runtime objects may take beyond it. */
+const RESERVED_SHARE = 1 / 16
+
 /** Bytes a record takes besides its key, value and metadata, about. */
 export const RECORD_OVERHEAD_BYTES = 100
 
@@ -75,6 +78,24 @@ export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError |
     if (isLow && !isReservedArea(area)) return storeFull(new Error('only the reserve is left'))
   }
   return undefined
+}
+
+/** {@link findExcess} of a store with a limit of its own: beyond it, reserved tables alone may grow, by a sixteenth. */
+export function findLack(
+  group: StoreGroup,
+  check: Omit<GroupCheck, 'isLow'>,
+  usedBytes: number,
+  maxBytes: number,
+): GatewayError | undefined {
+  if (maxBytes === Number.POSITIVE_INFINITY) return findExcess(group, check)
+  let growth = 0
+  for (const change of group) {
+    if (change.value === undefined) continue
+    growth += Math.max(0, check.sizeOf(change) - check.sizeBefore(change))
+  }
+  if (growth > 0 && usedBytes + growth > maxBytes * (1 + RESERVED_SHARE))
+    return storeFull(new Error(`records may take ${maxBytes} bytes (max_store)`))
+  return findExcess(group, { ...check, isLow: usedBytes + growth > maxBytes })
 }
 
 /** Whether a group is within quotas by its own size alone. */

@@ -96,3 +96,56 @@ export function testStoreQuotas(
       t.equal(await toCommit(again)(remove('a'), write('b', 20_000)), 'done')
     })
 }
+
+/** A store with a limit of its own, 160 kB. @param create opens one of these bytes; an adapter that keeps what it has, with that. */
+export function testStoreReserve(
+  t: Test,
+  create: () => (maxBytes: number) => StoreAdapter,
+  keeps = false,
+): void {
+  const LIMIT = 160_000
+  const full = { id: 'store', code: 507, message: 'the store is full: nothing was written' }
+  const change = (database: string, table: string, key: string, bytes?: number): StoreChange => ({
+    ...{
+      table: { database, table },
+      key,
+      value: bytes === undefined ? undefined : Buffer.alloc(bytes),
+    },
+    ...{ metadata: {}, expiresMs: 0, ifVersion: undefined },
+  })
+
+  t.test('a full store has a reserve for accounts, rules and runtime objects', async (t) => {
+    const open = create()
+    const adapter = open(LIMIT)
+    t.teardown(() => adapter.close?.())
+    const commit = async (on: StoreAdapter, ...groups: StoreChange[]): Promise<boolean[]> => {
+      const outcomes = await on.commit(
+        groups.map((group) => [group]),
+        NOW_MS,
+      )
+      for (const outcome of outcomes) if (outcome instanceof Error) t.match(outcome, full)
+      return outcomes.map((outcome) => !(outcome instanceof Error))
+    }
+    const ordinary = [change('tb', 'a', '2', 10_000), change('mx', 'a', '2', 10_000)]
+    const reserved = [
+      change('mx', 'auth', 'rule', 10_000),
+      change('mx', 'runtime', 'object', 5_000),
+      change('mx', 'auth', 'more', 10_000),
+    ]
+    t.same(await commit(adapter, change('tb', 'a', '1', 150_000), ...ordinary, ...reserved), [
+      ...[true, false, false],
+      ...[true, true, false],
+    ])
+    if (keeps) {
+      const other = open(LIMIT)
+      t.teardown(() => other.close?.())
+      t.same(await commit(other, ...ordinary), [false, false], 'another server')
+      const lower = open(LIMIT / 2)
+      t.teardown(() => lower.close?.())
+      t.same(await commit(lower, change('mx', 'auth', 'less', 1)), [false], 'a lower limit')
+      t.same(await commit(lower, change('tb', 'a', '1', 149_000)), [true], 'shorter than before')
+    }
+    t.same(await commit(adapter, change('tb', 'a', '1')), [true])
+    t.same(await commit(adapter, ...ordinary), [true, true], 'there is room again')
+  })
+}

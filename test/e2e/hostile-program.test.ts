@@ -298,7 +298,7 @@ t.test('a program gets no message or event of another namespace, and adds none',
   t.equal(await consume(), 'end')
   await until(() => messages.at(-1) === 'end')
   t.strictSame(messages, [...numbers, 'end'])
-  await consumed.return()
+  await consumed.return?.()
 })
 
 t.test('rejects a second service name of a program with the reason', async (t) => {

@@ -1,6 +1,7 @@
 // Fault B5: a tenant fills the store, and operators still act.
 import t from 'tap'
 import { openDeployer, toPlain } from '../fixtures/deployer.ts'
+import { startPostgres } from '../fixtures/postgres.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { logIn, openServer } from '../fixtures/server.ts'
 
@@ -8,46 +9,51 @@ t.setTimeout(60_000)
 
 const acme = { namespace: 'acme' }
 
-t.test('in a store that a tenant filled, operators revoke, ban, delete and kill', async (t) => {
-  const { proxy, token, url, post } = await openServer(t, [
-    '--store=memory',
-    '--max_store=1mb',
-    '--quota_store=acme=none',
-  ])
-  const deployer = openDeployer(t, openClient(t, { proxy, token }))
-  await deployer.create('shop', toPlain('hi'))
-  t.match(await deployer.settled('shop'), { metadata: { status: 'running' } })
-  const secret = 'a secret of joe'
-  const account = { id: 'joe', secret, scopes: ['admin'], options: acme }
-  t.match(await post('/auth/generate', account), { status: 200 })
-  t.match(await post('/auth/generate', { id: 'ann', options: acme }), { status: 200 })
-  const joe = await logIn(url, { id: 'joe', secret }, 'acme')
+for (const name of ['memory', 'postgres'] as const)
+  t.test(`in a store that a tenant filled, operators act (${name})`, async (t) => {
+    const database = name === 'postgres' ? await startPostgres(t) : undefined
+    if (name === 'postgres' && database === undefined) return
+    const { proxy, token, url, post } = await openServer(t, [
+      ...(database === undefined
+        ? ['--store=memory']
+        : [`--store=${database.url()}`, '--config_secret_key=file']),
+      '--max_store=1mb',
+      '--quota_store=acme=none',
+    ])
+    const deployer = openDeployer(t, openClient(t, { proxy, token }))
+    await deployer.create('shop', toPlain('hi'))
+    t.match(await deployer.settled('shop'), { metadata: { status: 'running' } })
+    const secret = 'a secret of joe'
+    const account = { id: 'joe', secret, scopes: ['admin'], options: acme }
+    t.match(await post('/auth/generate', account), { status: 200 })
+    t.match(await post('/auth/generate', { id: 'ann', options: acme }), { status: 200 })
+    const joe = await logIn(url, { id: 'joe', secret }, 'acme')
 
-  const headers = { authorization: `Bearer ${joe}`, 'mx-namespace': 'acme' }
-  let count = 0
-  const write = (bytes: number) => {
-    const record = { key: `k${count++}`, value: Buffer.alloc(bytes).toString('base64') }
-    return post('/store/write', { record }, headers)
-  }
-  for (const bytes of [65_536, 2048, 0]) while ((await write(bytes)).status === 200);
-  t.match(await write(0), { status: 507, body: { Detail: /^the store is full/ } })
+    const headers = { authorization: `Bearer ${joe}`, 'mx-namespace': 'acme' }
+    let count = 0
+    const write = (bytes: number) => {
+      const record = { key: `k${count++}`, value: Buffer.alloc(bytes).toString('base64') }
+      return post('/store/write', { record }, headers)
+    }
+    for (const bytes of [65_536, 2048, 0]) while ((await write(bytes)).status === 200);
+    t.match(await write(0), { status: 507, body: { Detail: /^the store is full/ } })
 
-  const ok = { status: 200 }
-  const operator = await logIn(url)
-  t.ok(operator, 'operators log in')
-  t.match(await post('/auth/generate', { id: 'eve', scopes: ['admin'] }), ok)
-  const ban = {
-    ...{ id: 'ban', scope: '*', access: 'DENIED', priority: 1000 },
-    resource: { type: 'service', name: 'store', endpoint: 'Store.Write' },
-  }
-  t.match(await post('/auth/Rules/Create', { rule: ban, options: acme }), ok)
-  t.match(await post('/auth/revoke', { id: 'joe', options: acme }), ok)
-  t.match(await post('/auth/Accounts/Delete', { id: 'ann', options: acme }), ok)
-  await deployer.call('Delete', 'shop')
-  t.same(await deployer.read(), [])
-  t.match(await write(0), { status: 401 }, 'what was issued to the tenant counts for nothing')
+    const ok = { status: 200 }
+    const operator = await logIn(url)
+    t.ok(operator, 'operators log in')
+    t.match(await post('/auth/generate', { id: 'eve', scopes: ['admin'] }), ok)
+    const ban = {
+      ...{ id: 'ban', scope: '*', access: 'DENIED', priority: 1000 },
+      resource: { type: 'service', name: 'store', endpoint: 'Store.Write' },
+    }
+    t.match(await post('/auth/Rules/Create', { rule: ban, options: acme }), ok)
+    t.match(await post('/auth/revoke', { id: 'joe', options: acme }), ok)
+    t.match(await post('/auth/Accounts/Delete', { id: 'ann', options: acme }), ok)
+    await deployer.call('Delete', 'shop')
+    t.same(await deployer.read(), [])
+    t.match(await write(0), { status: 401 }, 'what was issued to the tenant counts for nothing')
 
-  const deleted = { key: 'k0', options: { database: 'acme' } }
-  t.match(await post('/store/delete', deleted), ok, 'and operators make room')
-  t.match(await post('/store/write', { record: { key: 'mine', value: '' } }), ok)
-})
+    const deleted = { key: 'k0', options: { database: 'acme' } }
+    t.match(await post('/store/delete', deleted), ok, 'and operators make room')
+    t.match(await post('/store/write', { record: { key: 'mine', value: '' } }), ok)
+  })

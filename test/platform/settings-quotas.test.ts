@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createQuota } from '../../core/quota.ts'
 import { QUOTA_SETTINGS, toEventsQuota, toStoreQuotas } from '../../platform/settings-quotas.ts'
-import { parseLimit } from '../../platform/settings-values.ts'
+import { parseLimitOrAuto } from '../../platform/settings-values.ts'
 
 const { quotaStore, quotaConfig, quotaEvents, quotaPrograms } = QUOTA_SETTINGS
 
@@ -15,26 +15,32 @@ t.test('a quota is a limit for all namespaces but mx, and others for some by nam
   t.end()
 })
 
-t.test('by default a namespace leaves room for others in a store and events in memory', (t) => {
-  const toLimits = (store: string, maxStore: string, texts: readonly string[]) => {
-    const quotas = toStoreQuotas({
-      ...{ store, maxStoreBytes: parseLimit(maxStore) },
-      ...{ quotaStore: quotaStore.parse(texts), quotaConfig: quotaConfig.parse(texts) },
-    })
-    return [quotas.store.limitOf('acme'), quotas.config.limitOf('acme')]
-  }
-  const mb = 1024 ** 2
-  t.same(toLimits('memory', '256mb', ['auto']), [128 * mb, 64 * mb])
-  t.same(toLimits('memory', '4mb', ['tb=1mb']), [2 * mb, mb])
-  t.same(toLimits('memory', '4mb', ['3mb']), [3 * mb, 3 * mb])
-  t.same(toLimits('memory', 'none', ['auto']), [1024 * mb, 64 * mb])
-  t.same(toLimits('lmdb', '256mb', ['auto']), [1024 * mb, 64 * mb])
-  const events = { quotaEvents: quotaEvents.parse(['auto']) }
-  t.equal(toEventsQuota(events, 256 * mb).limitOf('acme'), 128 * mb)
-  t.equal(toEventsQuota(events, Number.POSITIVE_INFINITY).limitOf('acme'), 4096 * mb)
-  t.equal(toEventsQuota(events, 256 * mb).limitOf('mx'), Number.POSITIVE_INFINITY)
-  t.end()
-})
+t.test(
+  'by default a namespace leaves room for others in a store with a limit and in events in memory',
+  (t) => {
+    const toLimits = (store: string, maxStore: string, texts: readonly string[]) => {
+      const quotas = toStoreQuotas({
+        ...{ store, maxStoreBytes: parseLimitOrAuto(maxStore) },
+        ...{ quotaStore: quotaStore.parse(texts), quotaConfig: quotaConfig.parse(texts) },
+      })
+      return [quotas.store.limitOf('acme'), quotas.config.limitOf('acme')]
+    }
+    const mb = 1024 ** 2
+    t.same(toLimits('memory', '256mb', ['auto']), [128 * mb, 64 * mb])
+    t.same(toLimits('memory', '4mb', ['tb=1mb']), [2 * mb, mb])
+    t.same(toLimits('memory', '4mb', ['3mb']), [3 * mb, 3 * mb])
+    t.same(toLimits('memory', 'none', ['auto']), [1024 * mb, 64 * mb])
+    t.same(toLimits('memory', 'auto', ['auto']), [128 * mb, 64 * mb])
+    t.same(toLimits('lmdb', '256mb', ['auto']), [1024 * mb, 64 * mb])
+    t.same(toLimits('postgres://db/mx', 'auto', ['auto']), [1024 * mb, 64 * mb])
+    t.same(toLimits('postgres://db/mx', '100mb', ['auto']), [50 * mb, 25 * mb])
+    const events = { quotaEvents: quotaEvents.parse(['auto']) }
+    t.equal(toEventsQuota(events, 256 * mb).limitOf('acme'), 128 * mb)
+    t.equal(toEventsQuota(events, Number.POSITIVE_INFINITY).limitOf('acme'), 4096 * mb)
+    t.equal(toEventsQuota(events, 256 * mb).limitOf('mx'), Number.POSITIVE_INFINITY)
+    t.end()
+  },
+)
 
 t.test('a malformed quota is rejected, naming what is wrong', (t) => {
   const wrong: [readonly string[], RegExp][] = [

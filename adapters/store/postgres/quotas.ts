@@ -1,7 +1,7 @@
 import type { StoreChange, StoreGroup } from '../../../core/contracts/store.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 import {
-  findExcess,
+  findLack,
   type GroupCheck,
   RECORD_OVERHEAD_BYTES,
   type StoreArea,
@@ -13,23 +13,32 @@ import type { Ask } from './connections.ts'
 import type { Statements } from './statements.ts'
 import { toPlaces } from './write.ts'
 
-/** Keeps namespaces within their quotas, which other servers write to as well. */
+/** Keeps namespaces within their quotas, and all of them within the limit of the store, which other servers write to as well. */
 export interface QuotaCheck {
   /** Why groups exceed a quota; undefined: one does not. What does not is counted at once. */
   readonly check: (groups: readonly StoreGroup[]) => Promise<readonly (GatewayError | undefined)[]>
 }
 
+export interface QuotaCheckOptions {
+  readonly quotas: StoreQuotas
+  /** As `PostgresStoreOptions` has it. */
+  readonly maxBytes: number
+  readonly statements: Pick<Statements, 'usage' | 'used' | 'sizes'>
+  readonly ask: Ask
+  /** @default the monotonic clock */
+  readonly nowMs?: () => number
+}
+
 /** How long what is known of other servers' writes is used: they may exceed a quota by what they write meanwhile. */
 const FRESH_MS = 1000
 
-export function createQuotaCheck(
-  quotas: StoreQuotas,
-  statements: Pick<Statements, 'usage' | 'sizes'>,
-  ask: Ask,
-  nowMs: () => number = () => performance.now(),
-): QuotaCheck {
+export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
+  const { quotas, maxBytes, statements, ask, nowMs = () => performance.now() } = options
+  const hasLimit = maxBytes !== Number.POSITIVE_INFINITY
   /** Bytes at the last look, and of what was written here since. */
   const usage = new Map<StoreArea, number>()
+  /** The same, of all areas; 0 without a limit. */
+  let usedBytes = 0
   let seenMs = Number.NEGATIVE_INFINITY
 
   const fast: GroupCheck = {
@@ -41,14 +50,17 @@ export function createQuotaCheck(
 
   function checkAll(groups: readonly StoreGroup[], check: GroupCheck) {
     const grown = new Map<StoreArea, number>()
+    let grownBytes = 0
     const usedOf = (area: StoreArea): number => check.usedOf(area) + (grown.get(area) ?? 0)
     const excesses = groups.map((group) => {
-      const excess = findExcess(group, { ...check, usedOf })
+      const excess = findLack(group, { ...check, usedOf }, usedBytes + grownBytes, maxBytes)
       if (excess !== undefined) return excess
       for (const change of group) {
         const area = toArea(change.table)
         const size = change.value === undefined ? 0 : sizeOf(change)
-        grown.set(area, usedOf(area) - check.usedOf(area) + size - check.sizeBefore(change))
+        const growth = size - check.sizeBefore(change)
+        grown.set(area, (grown.get(area) ?? 0) + growth)
+        grownBytes += growth
       }
       return undefined
     })
@@ -56,12 +68,16 @@ export function createQuotaCheck(
   }
 
   function count(grown: ReadonlyMap<StoreArea, number>): void {
-    for (const [area, bytes] of grown) usage.set(area, (usage.get(area) ?? 0) + bytes)
+    for (const [area, bytes] of grown) {
+      usage.set(area, (usage.get(area) ?? 0) + bytes)
+      usedBytes += bytes
+    }
   }
 
   async function look(databases: readonly string[]): Promise<void> {
     for (const [database, kind, bytes] of await ask(statements.usage, [toTextArray(databases)]))
       usage.set(`${database}\0${kind}`, Number(bytes))
+    if (hasLimit) usedBytes = Number((await ask(statements.used, []))[0]![0])
     seenMs = nowMs()
   }
 
@@ -76,7 +92,7 @@ export function createQuotaCheck(
   return {
     async check(groups) {
       const databases = listLimited(groups, quotas)
-      if (databases.length === 0) return groups.map(() => undefined)
+      if (databases.length === 0 && !hasLimit) return groups.map(() => undefined)
       if (nowMs() - seenMs >= FRESH_MS || databases.some((one) => !usage.has(`${one}\0store`))) {
         usage.clear()
         await look(databases)

@@ -16,6 +16,8 @@ export interface Statements {
   readonly findExpired: Statement
   /** Bytes of databases, by kind of table. */
   readonly usage: Statement
+  /** Bytes of all records. */
+  readonly used: Statement
   /** Bytes of the records of keys; those that are not there are left out. */
   readonly sizes: Statement
   /** See `write_records` in schema.ts. */
@@ -106,6 +108,7 @@ export function createStatements(schema: string): Statements {
       name: 'usage',
       text: `SELECT database, kind, bytes FROM ${schema}.usage WHERE database = ANY($1::text[])`,
     },
+    used: { name: 'used', text: `SELECT coalesce(sum(bytes), 0) FROM ${schema}.usage` },
     sizes: {
       name: 'sizes',
       text: `SELECT wanted.place, ${schema}.size_of(found.key, found.value, found.metadata)

@@ -3,10 +3,11 @@ import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import { createStore } from '../../../core/store/store.ts'
 import { testStore } from '../../contracts/store.ts'
 import { testStoreModel } from '../../contracts/store-model.ts'
-import { testStoreQuotas } from '../../contracts/store-quotas.ts'
+import { testStoreQuotas, testStoreReserve } from '../../contracts/store-quotas.ts'
 
 testStore(t, () => ({ adapter: createMemoryStore() }))
 testStoreQuotas(t, () => (quotas) => createMemoryStore({ quotas }), false)
+testStoreReserve(t, () => (maxBytes) => createMemoryStore({ maxBytes }))
 testStoreModel(t, () => createMemoryStore(), 1000)
 
 t.test(
@@ -49,34 +50,4 @@ t.test('records count by more than their values, and expired ones no more', asyn
   t.equal((await adapter.purge!(2, 1000)).length, count - 1)
   for (let i = 1; i < count; i++)
     await adapter.commit([[{ ...write, key: String(i), expiresMs: 0 }]], 0)
-})
-
-t.test('a store that is full has a reserve for accounts, rules and runtime objects', async (t) => {
-  const adapter = createMemoryStore({ maxBytes: 160_000 })
-  const write = (database: string, table: string, key: string, bytes: number) => ({
-    ...{ table: { database, table }, key, value: Buffer.alloc(bytes) },
-    ...{ metadata: {}, expiresMs: 0, ifVersion: undefined },
-  })
-  const outcomes = await adapter.commit(
-    [
-      [write('tb', 'a', '1', 150_000)],
-      [write('tb', 'a', '2', 10_000)],
-      [write('mx', 'a', '2', 10_000)],
-      [write('mx', 'auth', 'rule', 10_000)],
-      [write('mx', 'runtime', 'object', 5_000)],
-      [write('mx', 'auth', 'more', 10_000)],
-    ],
-    0,
-  )
-  t.same(
-    outcomes.map((outcome) => outcome instanceof Error && outcome.message),
-    [
-      false,
-      'the store is full: nothing was written',
-      'the store is full: nothing was written',
-      false,
-      false,
-      'the store is full: nothing was written',
-    ],
-  )
 })

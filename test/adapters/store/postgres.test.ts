@@ -2,7 +2,7 @@ import t from 'tap'
 import { createPostgresStore } from '../../../adapters/store/postgres.ts'
 import { testStore } from '../../contracts/store.ts'
 import { testStoreModel } from '../../contracts/store-model.ts'
-import { testStoreQuotas } from '../../contracts/store-quotas.ts'
+import { testStoreQuotas, testStoreReserve } from '../../contracts/store-quotas.ts'
 import { startPostgres } from '../../fixtures/postgres.ts'
 
 t.setTimeout(120_000)
@@ -24,6 +24,14 @@ t.test('the contract of stores', async (t) => {
     () => {
       const url = server.url(`sslmode=disable&schema=quotas${++schemas}`)
       return (quotas) => createPostgresStore({ url, quotas })
+    },
+    true,
+  )
+  testStoreReserve(
+    t,
+    () => {
+      const url = server.url(`sslmode=disable&schema=reserve${++schemas}`)
+      return (maxBytes) => createPostgresStore({ url, maxBytes })
     },
     true,
   )
