@@ -148,4 +148,5 @@ t.test('operators act in a namespace that reached its quotas, and make room', as
   const revoked = { id: 'joe', options: { namespace: 'acme' } }
   t.match(await operator.post('/auth/revoke', revoked), OK)
   t.match(await acme.post('/store/read', { key: 'k0' }), { code: 401 })
+  for (const { deployer } of [other, operator]) await deployer.call('Delete', 'shop')
 })
