@@ -31,20 +31,26 @@ export interface KeyRecord {
   readonly from: number
 }
 
+/** A refresh token that was used. */
+export interface UsedToken {
+  /** Its SHA-256, in base64url. */
+  readonly hash: string
+  /** Random key. Makes its successor from the token itself, so that repeating the token yields the same one. */
+  readonly seed: string
+  /** When it was used first, Unix time in milliseconds. */
+  readonly usedMs: number
+}
+
 /** What a refresh token belongs to, as it is kept: all that came of one login. */
 export interface FamilyRecord {
   readonly namespace: string
   readonly account: string
   /** When it began, unix time in milliseconds. */
   readonly began: number
-  /** Of the token that counts now: SHA-256, in base64url. */
+  /** SHA-256 of the token that is valid now, in base64url. */
   readonly hash: string
-  /** Of the one before; empty: there was none. */
-  readonly previous: string
-  /** When that one was used, unix time in milliseconds. */
-  readonly rotated: number
-  /** Random; makes the current token from the one before, so that everybody who presents that within the grace gets the same. Absent: none was used. */
-  readonly seed?: string
+  /** Tokens that were used within the grace, the oldest first. Each makes the next one, the last one makes the valid token. @default none */
+  readonly used?: readonly UsedToken[]
 }
 
 /** What keys of pairs of keys begin with. */

@@ -14,6 +14,7 @@ import {
   parseFamilyRecord,
   TABLE,
   toFamilyKey,
+  type UsedToken,
 } from './records.ts'
 import { createRevokeLimit } from './revoke-limit.ts'
 import { type Revoked, revokeSession, revokeToken } from './revoked.ts'
@@ -47,8 +48,9 @@ export interface Tokens {
   readonly begin: (account: AccountRecord, lifeS: number) => Promise<TokenPair>
   /**
    * New tokens for a refresh token, which is used up by that. One that was used up before was stolen, from whoever uses it
-   * now or before: all that came of its login counts for nothing any more. Within 10 s of its first use it gives the same refresh token
-   * again: browser tabs and repeated requests race with one. Where the store is full it is not used up, and the same again.
+   * now or before: all that came of its login counts for nothing any more (RFC 9700 §4.14.2). Within 10 s of its first use it returns the
+   * valid refresh token of its login, also after its successor was used: browser tabs and repeated requests race with one token. Where
+   * the store is full it is not used up, and the same again.
    *
    * @param onWrong told of a token that is not taken, and whose it was, as far as that is known.
    * @throws {GatewayError} 400 for a token that is not taken.
@@ -89,8 +91,10 @@ interface Owner {
 export const LIFE_S = 900
 /** A refresh token that is not used ends. */
 const UNUSED_MS = 30 * 24 * 3600 * 1000
-/** For so long a refresh token that was used gives the same successor again. */
+/** From its first use, a refresh token returns the valid token of its login for so long. */
 const GRACE_MS = 10_000
+/** Used tokens that a record holds: more within the grace is no client that repeats a request. */
+const USED_MAX = 10
 /** Of changes that others come before each time. */
 const ATTEMPTS_MAX = 10
 /** Bytes of the login's name and of the secret: multiples of 3, so that their texts can be put together, and taken apart. */
@@ -140,8 +144,6 @@ export function createTokens(options: TokensOptions): Tokens {
         account: account.id,
         began: Math.max(nowMs(), account.since),
         hash: toHash(token),
-        previous: '',
-        rotated: 0,
       }
       const key = toFamilyKey(familyOf(token))
       const expiresMs = nowMs() + UNUSED_MS
@@ -170,28 +172,24 @@ export function createTokens(options: TokensOptions): Tokens {
         const account = await findAccount(family)
         if (account === undefined) throw toWrong('unknown', family)
         const now = nowMs()
-        const isAgain = hash === family.previous && now - family.rotated <= GRACE_MS
-        if (isAgain && family.seed !== undefined) {
-          mustBeAllowed?.(account)
-          return toPair(account, toSuccessor(token, family.seed), lifeS)
-        }
-        if (hash !== family.hash && !isAgain) {
+        const current = findCurrent(token, hash, family, now)
+        if (current === undefined) {
           await end(name)
           throw toWrong('reused', family)
         }
         mustBeAllowed?.(account)
+        if (current !== token) return toPair(account, current, lifeS)
         const seed = randomBytes(SECRET_BYTES).toString('base64url')
         const next = toSuccessor(token, seed)
-        const value = formatKept({
-          ...{ ...family, hash: toHash(next), previous: hash, seed },
-          rotated: isAgain ? family.rotated : now,
-        })
-        const write = { table: TABLE, key, value, expiresMs: now + UNUSED_MS }
+        const { namespace, began } = family
+        const used = [...listRecent(family, now), { hash, seed, usedMs: now }].slice(-USED_MAX)
+        const rotated = { namespace, account: family.account, began, hash: toHash(next), used }
+        const write = { table: TABLE, key, value: formatKept(rotated), expiresMs: now + UNUSED_MS }
         try {
           const written = await commitIf(store, [{ ...write, ifVersion: record.version }])
           if (written !== undefined) return toPair(account, next, lifeS)
         } catch (error) {
-          if (!isFull(error) || isAgain) throw error
+          if (!isFull(error)) throw error
           return toPair(account, token, lifeS)
         }
       }
@@ -239,6 +237,31 @@ function makeRefreshToken(family: string): string {
 function toSuccessor(token: string, seed: string): string {
   const bytes = createHmac('sha512', seed).update(token).digest().subarray(0, SECRET_BYTES)
   return familyOf(token) + bytes.toString('base64url')
+}
+
+/** The valid token of a login for one that is valid, or was used within the grace; undefined: it was used before that, or is unknown. */
+function findCurrent(
+  token: string,
+  hash: string,
+  family: FamilyRecord,
+  nowMs: number,
+): string | undefined {
+  if (hash === family.hash) return token
+  const { used = [] } = family
+  const from = used.findIndex((known) => known.hash === hash)
+  if (from < 0 || !isInGrace(used[from]!.usedMs, nowMs)) return undefined
+  const current = used.slice(from).reduce((next, { seed }) => toSuccessor(next, seed), token)
+  return toHash(current) === family.hash ? current : undefined
+}
+
+/** Used tokens from the first one within the grace on: those between it and the valid token make a chain. */
+function listRecent({ used = [] }: FamilyRecord, nowMs: number): readonly UsedToken[] {
+  const from = used.findIndex(({ usedMs }) => isInGrace(usedMs, nowMs))
+  return from < 0 ? [] : used.slice(from)
+}
+
+function isInGrace(usedMs: number, nowMs: number): boolean {
+  return nowMs - usedMs <= GRACE_MS
 }
 
 function familyOf(refreshToken: string): string {

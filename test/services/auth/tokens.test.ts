@@ -141,6 +141,37 @@ t.test('everybody who refreshes with one token within 10 s gets the same success
   t.equal(reused.length, 1)
 })
 
+t.test(
+  'a token repeated within 10 s returns the valid token after its successor was used',
+  async (t) => {
+    const { tokens, account, refresh, look, clock, reused } = await open(t)
+    const { refreshToken: first } = await tokens.begin(account, 60)
+    const { refreshToken: second } = await refresh(first)
+    clock.ms += 4_000
+    const { refreshToken: third } = await refresh(second)
+    clock.ms += 5_000
+    const repeated = await refresh(first)
+    t.equal(repeated.refreshToken, third, 'as the other tab has it')
+    t.equal(await look(repeated.accessToken), 'jane')
+    clock.ms += 2_000
+    t.equal((await refresh(second)).refreshToken, third, 'each has its own 10 s')
+    t.equal(reused.length, 0)
+    await t.rejects(refresh(first), WRONG)
+    t.equal(reused.length, 1)
+    await t.rejects(refresh(third), WRONG)
+  },
+)
+
+t.test('of more than 10 uses within 10 s the first is a reuse', async (t) => {
+  const { tokens, account, refresh, store } = await open(t)
+  const used = [(await tokens.begin(account, 60)).refreshToken]
+  for (let i = 0; i < 11; i++) used.push((await refresh(used.at(-1)!)).refreshToken)
+  t.equal((await refresh(used[1]!)).refreshToken, used.at(-1))
+  const { records } = await store.list({ database: 'mx', table: 'auth', prefix: 'refresh/' })
+  t.ok(records.every(({ value }) => value.length < 2500))
+  await t.rejects(refresh(used[0]!), WRONG)
+})
+
 t.test('asking again does not prolong the moment', async (t) => {
   const { tokens, account, refresh, clock } = await open(t)
   const { refreshToken } = await tokens.begin(account, 60)
