@@ -167,8 +167,13 @@ t.test('of more than 10 uses within 10 s the first is a reuse', async (t) => {
   const used = [(await tokens.begin(account, 60)).refreshToken]
   for (let i = 0; i < 11; i++) used.push((await refresh(used.at(-1)!)).refreshToken)
   t.equal((await refresh(used[1]!)).refreshToken, used.at(-1))
-  const { records } = await store.list({ database: 'mx', table: 'auth', prefix: 'refresh/' })
-  t.ok(records.every(({ value }) => value.length < 2500))
+  const { records } = await store.list({ database: 'mx', table: 'auth' })
+  const families = records.filter(({ key }) => key.startsWith('refresh/'))
+  t.match(
+    families.map(({ value }) => value.length < 2000),
+    [true],
+    'the record has a bound',
+  )
   await t.rejects(refresh(used[0]!), WRONG)
 })
 
