@@ -44,6 +44,7 @@ export interface LmdbEventsOptions {
 }
 
 const TOPICS = Buffer.from('topics')
+const TIME = Buffer.from('time')
 /** Of an event that is not there: less than that of any that is. */
 const NO_MARK: LogMark = { storedMs: 0, highestMs: 0, startBytes: 0 }
 
@@ -65,8 +66,9 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   const topics = openTable('topics')
   /** By namespace, topic and name. */
   const groups = openTable('groups')
-  /** How many topics there ever were. */
+  /** How many topics there ever were, and the saved time. */
   const notes = openTable('notes')
+  const savedMs = notes.getBinaryFast(TIME)?.readDoubleBE()
   let committing: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
@@ -125,7 +127,8 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
 
     append: (batch) =>
       change(() => {
-        const now = nowMs()
+        // A clock that is behind, as before NTP has set it, does not make events old.
+        const now = Math.max(nowMs(), savedMs ?? 0)
         const touched = new Map<string, TopicNote>()
         const sequences = batch.map(({ topic, event }) => {
           const key = toTopicKey(topic)
@@ -181,6 +184,14 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
         removeTo(key, note, first)
         return more
       })
+    },
+
+    readTime: () => savedMs,
+
+    async saveTime(now) {
+      const bytes = Buffer.allocUnsafe(8)
+      bytes.writeDoubleBE(now)
+      await change(() => void notes.put(TIME, bytes))
     },
 
     async deleteTopic(topic, idleSinceMs) {

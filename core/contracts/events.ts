@@ -169,6 +169,10 @@ export interface EventsAdapter {
    * @returns whether there is more to remove at once: it does so much at a time.
    */
   readonly retain?: (topic: EventTopic, retention: EventRetention, nowMs: number) => Maybe<boolean>
+  /** The time that an earlier process saved last; undefined: none did. */
+  readonly readTime?: () => number | undefined
+  /** Saves the time of {@link retain}, now and then, for adapters whose events outlive the process. Milliseconds since 1970. */
+  readonly saveTime?: (nowMs: number) => Maybe<void>
   /** The named groups of a topic, by name. */
   readonly listGroups?: (topic: EventTopic) => Maybe<readonly GroupState[]>
   /**

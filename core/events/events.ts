@@ -128,7 +128,8 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   })
   const retainer = startRetention(adapter, {
     everyMs: retainMs,
-    nowMs: options.nowMs ?? createRetentionClock({ onJump: onError }),
+    nowMs:
+      options.nowMs ?? createRetentionClock({ savedMs: adapter.readTime?.(), onJump: onError }),
     onError,
     onTopics: known.learn,
     retentionOf: ({ topic }) => ({ ...retention, ...own.get(topic) }),

@@ -143,6 +143,8 @@ export function createLogEvents(log: EventLog): EventsAdapter {
     },
 
     listTopics: log.listTopics,
+    ...(log.readTime && { readTime: log.readTime }),
+    ...(log.saveTime && { saveTime: log.saveTime }),
 
     async retain(topic, retention, nowMs) {
       if (await log.retain(topic, retention, nowMs)) return true

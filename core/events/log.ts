@@ -39,6 +39,8 @@ export interface EventLog {
   readonly findTopic: (topic: EventTopic) => TopicState | undefined
   readonly listTopics: (namespace?: string) => readonly TopicState[]
   readonly retain: (topic: EventTopic, retention: EventRetention, nowMs: number) => Maybe<boolean>
+  readonly readTime?: () => number | undefined
+  readonly saveTime?: (nowMs: number) => Maybe<void>
   /**
    * Removes a topic with its events and states of groups, a part at a time. False: there was none.
    *

@@ -1,45 +1,65 @@
 export interface RetentionClockOptions {
+  /** The time of this clock that an earlier process saved last, milliseconds since 1970; undefined: none did. */
+  readonly savedMs?: number | undefined
   /** Wall clock, Unix time in milliseconds. @default Date.now */
   readonly wallMs?: () => number
   /** Milliseconds that only grow. @default performance.now */
   readonly steadyMs?: () => number
-  /** Called once for each jump ahead. */
+  /** Called once for each jump ahead. Gaps of less than a day before the start are not reported: servers are stopped. */
   readonly onJump: (error: Error) => void
 }
 
 /** Steps that NTP, drift and short pauses of the machine explain. */
 const MAX_STEP_MS = 2 * 60_000
-/** A clock that stays ahead for so long is right: the machine slept, or the clock was set. */
+/** A clock that stays ahead for so long is right: the machine slept, the server was stopped, or the clock was set. */
 const CONFIRM_MS = 60 * 60_000
+const DAY_MS = 24 * 60 * 60_000
 
 /**
  * Unix time for work that cannot be undone. While the wall clock is further ahead than the time that has passed explains (a resumed
- * VM, a wrong RTC or NTP server), returns the time without the jump, for an hour.
+ * VM, a wrong RTC or NTP server), returns the time without the jump, for an hour. So it does with the time from the last save to the start,
+ * which nothing but the wall clock measures.
  */
 export function createRetentionClock(options: RetentionClockOptions): () => number {
-  const { wallMs = () => Date.now(), steadyMs = () => performance.now(), onJump } = options
+  const { savedMs, wallMs = () => Date.now(), steadyMs = () => performance.now(), onJump } = options
+  const startMs = wallMs()
+  const gapMs = Math.max(0, startMs - (savedMs ?? startMs))
   /** Wall clock less steady clock, as last trusted. */
-  let offsetMs = wallMs() - steadyMs()
-  let aheadSinceMs: number | undefined
+  let offsetMs = startMs - gapMs - steadyMs()
+  /** The jump that is not trusted yet. */
+  let ahead = { sinceMs: steadyMs(), jumpMs: gapMs }
+  if (gapMs > DAY_MS) onJump(toGapError(gapMs))
 
   return () => {
     const steady = steadyMs()
     const wall = wallMs()
     const jumpMs = wall - steady - offsetMs
     if (jumpMs > MAX_STEP_MS) {
-      if (aheadSinceMs === undefined) onJump(toJumpError(jumpMs))
-      aheadSinceMs ??= steady
-      if (steady - aheadSinceMs < CONFIRM_MS) return steady + offsetMs
+      if (jumpMs > ahead.jumpMs + MAX_STEP_MS) {
+        ahead = { sinceMs: steady, jumpMs }
+        onJump(toJumpError(jumpMs))
+      }
+      ahead.jumpMs = Math.min(ahead.jumpMs, jumpMs)
+      if (steady - ahead.sinceMs < CONFIRM_MS) return steady + offsetMs
     }
     offsetMs = wall - steady
-    aheadSinceMs = undefined
+    ahead.jumpMs = 0
     return wall
   }
 }
 
 function toJumpError(jumpMs: number): Error {
-  const seconds = Math.round(jumpMs / 1000)
   return new Error(
-    `the clock of this machine jumped ahead by ${seconds} s: events are aged without the jump unless it lasts for an hour; check the time and NTP`,
+    `the clock of this machine jumped ahead by ${toSeconds(jumpMs)} s: events are aged without the jump unless it lasts for an hour; check the time and NTP`,
   )
+}
+
+function toGapError(gapMs: number): Error {
+  return new Error(
+    `the clock of this machine is ${toSeconds(gapMs)} s ahead of the time when the server ran last: for an hour, events are aged without that; if the server was not stopped for so long, check the time and NTP`,
+  )
+}
+
+function toSeconds(ms: number): number {
+  return Math.round(ms / 1000)
 }

@@ -23,9 +23,11 @@ export interface Retainer {
 
 /** Topics looked at in one turn of the event loop. */
 const AT_ONCE = 100
+const SAVE_TIME_MS = 10 * 60_000
 
 export function startRetention(adapter: EventsAdapter, options: RetentionOptions): Retainer {
   const { everyMs, nowMs, retentionOf, onTopics, onError } = options
+  let savedMs = 0
   let isFailing = false
   let isOver = false
   let timer: NodeJS.Timeout
@@ -36,6 +38,13 @@ export function startRetention(adapter: EventsAdapter, options: RetentionOptions
       await nextTurn()
   }
 
+  async function saveTime(): Promise<void> {
+    const now = nowMs()
+    if (Math.abs(now - savedMs) < SAVE_TIME_MS) return
+    await adapter.saveTime?.(now)
+    savedMs = now
+  }
+
   async function look(): Promise<void> {
     try {
       const topics = await adapter.listTopics()
@@ -44,6 +53,8 @@ export function startRetention(adapter: EventsAdapter, options: RetentionOptions
         if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()
         await retain(topic)
       }
+      // Last: on a full disk, what was removed makes room for it.
+      await saveTime()
       isFailing = false
     } catch (error) {
       if (!isFailing) onError(error)

@@ -25,6 +25,22 @@ t.test('model', async (t) => {
   })
 })
 
+t.test('a clock that is behind the saved time at the start does not make events old', async (t) => {
+  const folder = makeTempFolder(t, 'events')
+  const nowMs = 1_800_000_000_000
+  const before = createLmdbEvents({ folder, nowMs: () => nowMs })
+  await before.saveTime!(nowMs)
+  await before.close!()
+  const adapter = createLmdbEvents({ folder, nowMs: () => 0 })
+  t.teardown(() => adapter.close!())
+  t.equal(adapter.readTime!(), nowMs)
+  const topic = { namespace: 'mx', topic: 'audit' }
+  const event = { id: '1', timestampMs: 0, metadata: {}, payload: Buffer.from('1') }
+  await adapter.append([{ topic, event }])
+  await adapter.retain!(topic, { maxAgeMs: 60_000, maxBytes: 0 }, nowMs)
+  t.match(await adapter.listTopics(), [{ first: 1, last: 1 }])
+})
+
 t.test('a folder that cannot be used is named', (t) => {
   t.throws(() => createLmdbEvents({ folder: '/dev/null/events' }), {
     message: /^the event store cannot be opened in \/dev\/null\/events: /,
