@@ -228,7 +228,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'network',
     async create(context) {
-      const { settings, network, host, egress } = context
+      const { settings, network, host, egress, made } = context
       const { leave, ...rest } = createNetworkService({
         ...toOptions('network', context),
         network,
@@ -236,6 +236,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         nodes: settings.networkNodes,
         token: settings.networkToken,
         isOpen: settings.profile === 'test',
+        store: made.store!.store,
         egress,
         advertise: host.address,
       })

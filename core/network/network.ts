@@ -24,6 +24,8 @@ export interface Network {
   /** The registry, and services of other servers at the peers that calls of them may go to. */
   readonly registry: Registry
   readonly table: RouteTable
+  /** The services of other servers. */
+  readonly routes: Pick<RouteRegistry, 'listKnown' | 'restore' | 'watch'>
   /** How peers are called, by id. Of the network service. */
   readonly nodes: Map<string, Node>
   /** Calls `listener` with every destination that changes. Of the network service. */
@@ -76,6 +78,7 @@ export function createNetwork(options: NetworkOptions): Network {
     id,
     registry: createJoinedRegistry(watchable, routes, local.has),
     table,
+    routes,
     nodes,
     listen(listener) {
       tell = listener

@@ -1,4 +1,5 @@
 import { MAX_HOPS } from './limits.ts'
+import { findServerId } from './names.ts'
 
 /** What a server tells another of a destination. */
 export interface ToldRoute {
@@ -42,7 +43,7 @@ export interface RouteTable {
   readonly findOwn: (key: string) => string | null | undefined
   /** Begins to listen to a peer, or has it cost something else. */
   readonly setPeer: (peer: string, cost: number) => void
-  /** Forgets all that a peer told. */
+  /** Forgets all that a peer told, servers first. */
   readonly removePeer: (peer: string) => void
   /** Takes what a peer, which is there, tells of a destination; undefined: it has no way any more. */
   readonly learn: (peer: string, key: string, told: ToldRoute | undefined) => void
@@ -122,7 +123,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
     removePeer(peer) {
       const told = peers.get(peer)?.told
       peers.delete(peer)
-      for (const key of told?.keys() ?? []) decide(key)
+      for (const key of serversFirst(told?.keys() ?? [])) decide(key)
     },
 
     learn(peer, key, told) {
@@ -151,6 +152,14 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
       yield* best.keys()
     },
   }
+}
+
+/** Whoever is told of these in this order knows that the server of a service went, or stayed, before the service goes. */
+function serversFirst(keys: Iterable<string>): string[] {
+  const servers: string[] = []
+  const services: string[] = []
+  for (const key of keys) (findServerId(key) === undefined ? services : servers).push(key)
+  return [...servers, ...services]
 }
 
 /** The cheapest first, then the shortest, then any order that is the same everywhere. */

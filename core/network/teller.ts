@@ -1,5 +1,6 @@
 import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from './limits.ts'
 import type { RouteNews } from './messages.ts'
+import { findServerId } from './names.ts'
 import type { RouteTable } from './route-table.ts'
 
 export interface TellerOptions {
@@ -15,7 +16,10 @@ export interface Teller {
   /** Takes note that a destination may have changed. */
   readonly mark: (key: string) => void
   readonly isPending: () => boolean
-  /** News of some `maxBytes` bytes, one piece at least; empty: there are none. */
+  /**
+   * News of some `maxBytes` bytes, one piece at least; empty: there are none. Servers come before services: the peer takes a service that
+   * goes for lost when its server has gone before, else for withdrawn.
+   */
   readonly take: (maxBytes: number) => RouteNews[]
 }
 
@@ -23,13 +27,26 @@ export interface Teller {
 const NEWS_BYTES = 1500
 
 export function createTeller({ table, peer, onTooMuch }: TellerOptions): Teller {
-  const pending = new Set(table.keys())
+  const servers = new Set<string>()
+  const services = new Set<string>()
   /** Bytes of what the peer holds. */
   const told = new Map<string, number>()
   let toldBytes = 0
   /** What there was no room for. */
   const leftOut = new Set<string>()
   let isTooMuch = false
+
+  for (const key of table.keys()) mark(key)
+
+  function mark(key: string): void {
+    const pending = findServerId(key) === undefined ? services : servers
+    pending.add(key)
+  }
+
+  function* listPending(): Iterable<string> {
+    yield* servers
+    yield* services
+  }
 
   /** The same bounds as the peer has. */
   function hasRoom(key: string, bytes: number): boolean {
@@ -50,22 +67,23 @@ export function createTeller({ table, peer, onTooMuch }: TellerOptions): Teller 
   function release(key: string): void {
     toldBytes -= told.get(key)!
     told.delete(key)
-    for (const other of leftOut) pending.add(other)
+    for (const other of leftOut) mark(other)
     leftOut.clear()
   }
 
   return {
-    mark: (key) => void pending.add(key),
-    isPending: () => pending.size > 0,
+    mark,
+    isPending: () => servers.size > 0 || services.size > 0,
 
     take(maxBytes) {
       const news: RouteNews[] = []
       let used = 0
-      for (const key of pending) {
+      for (const key of listPending()) {
         const route = table.tell(key, peer)
         const bytes = route === undefined ? 0 : Buffer.byteLength(route.entry)
         if (news.length > 0 && used + bytes + NEWS_BYTES > maxBytes) break
-        pending.delete(key)
+        servers.delete(key)
+        services.delete(key)
         leftOut.delete(key)
         const isTold = route !== undefined && hasRoom(key, bytes)
         if (!isTold && !told.has(key)) continue

@@ -142,7 +142,6 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
   function closeWay(entry: Entry, id: string): void {
     const { way } = entry
     entry.way = undefined
-    // First: what is gone with its routes is lost, not withdrawn.
     nodes.delete(id)
     table.removePeer(id)
     way?.unlist()

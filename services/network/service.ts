@@ -11,12 +11,14 @@ import { isNetworkName } from '../../core/network/handshake.ts'
 import { MAX_PEERS } from '../../core/network/limits.ts'
 import { toServerKey } from '../../core/network/names.ts'
 import type { Network } from '../../core/network/network.ts'
+import type { Store } from '../../core/store/store.ts'
 import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createAcceptedLinks } from './accepted-links.ts'
 import { createAdmission } from './admission.ts'
 import { createPeerCheck } from './check-peer.ts'
 import { createNetworkEndpoints } from './endpoints.ts'
+import { createKnownServices } from './known-services.ts'
 import { NETWORK } from './link-call.ts'
 import { createLinks } from './links.ts'
 import { createView } from './view.ts'
@@ -37,6 +39,8 @@ export interface NetworkServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly token?: string
   /** Whether servers may link without a token, as tests want it: whoever links offers services. @default false */
   readonly isOpen?: boolean
+  /** Remembers services of other servers over a restart. @default they are forgotten */
+  readonly store?: Store
   /** Decides where servers may be that link without a token. @default anywhere */
   readonly egress?: Pick<EgressPolicy, 'resolvePeer'>
 }
@@ -60,7 +64,7 @@ export interface NetworkService {
  */
 export function createNetworkService(options: NetworkServiceOptions): NetworkService {
   const { network, networkName = 'mx', advertise, nodes = [], ...more } = options
-  const { token = '', isOpen = false, egress, ...rest } = more
+  const { token = '', isOpen = false, store, egress, ...rest } = more
   const { id, table } = network
   if (!isNetworkName(networkName))
     throw new TypeError(
@@ -107,6 +111,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     checkPeer: token === '' && egress !== undefined ? createPeerCheck(egress, log) : undefined,
   })
   network.listen(accepted.changed)
+  const known = store && createKnownServices({ store, network, log })
   const view = createView({ table, id, network: networkName })
   service.handle('Network', createNetworkEndpoints({ view, links, accepted, checks }))
 
@@ -117,6 +122,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
       if (ownAddress === '') ownAddress = toAddress(service.address, 'address').text
       tellSelf()
       await network.start()
+      await known?.open()
       accepted.begin()
       for (const address of addresses) links.connect(address)
     },
@@ -125,6 +131,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
 
     async close() {
       accepted.close()
+      await known?.close()
       links.close()
       network.close()
       await service.stop()

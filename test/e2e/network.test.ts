@@ -27,6 +27,8 @@ interface Options {
   readonly nodes?: readonly Server[]
   /** That of an earlier one. */
   readonly address?: string
+  /** Where its store is. @default in memory */
+  readonly folder?: string
 }
 
 /** One for all: callers of one server are known to the others. */
@@ -37,7 +39,7 @@ const SIGNING_KEY = String(
 async function startServer(
   t: Test,
   id: string,
-  { nodes = [], address = '127.0.0.1:0' }: Options = {},
+  { nodes = [], address = '127.0.0.1:0', folder }: Options = {},
 ): Promise<Server> {
   const words = [
     'server',
@@ -46,6 +48,9 @@ async function startServer(
     '--address=127.0.0.1:0',
     '--web_address=127.0.0.1:0',
     '--access_log=off',
+    ...(folder === undefined
+      ? []
+      : ['--store=lmdb', '--config_secret_key=file', `--data_dir=${folder}`]),
     ...nodes.map((node) => `--network_nodes=${node.address}`),
   ]
   const env = { MX_PROFILE: 'test', MX_AUTH_PRIVATE_KEY: SIGNING_KEY }
@@ -179,8 +184,10 @@ t.test('a line that is parted in the middle comes together again; circles end', 
   b.child.kill('SIGSTOP')
   t.teardown(() => b.child.kill('SIGCONT'))
   await eventually(async () => (await ways(d, 'left')) === '')
-  await answers(d, 'left', 404)
+  await answers(d, 'left', 503)
   await answers(a, 'right', 503)
+  const lost = await fetch(`${d.gateway}/left/a/where`)
+  t.strictSame([lost.status, lost.headers.has('retry-after')], [503, true], 'two links away')
   t.equal(await where(c, 'right'), 'd', 'either part goes on')
   t.equal(await where(a, 'left'), 'a')
   b.child.kill('SIGCONT')
@@ -206,7 +213,8 @@ t.test('a star: its middle, and an end, are killed and started anew', async (t) 
   await kill(hub)
   await answers(b, 'greeter', 503)
   t.equal(await where(c, 'greeter'), 'c')
-  const a = await startServer(t, 'hub', { address: hub.address })
+  const folder = makeTempFolder(t, 'network')
+  const a = await startServer(t, 'hub', { address: hub.address, folder })
   await answers(b, 'greeter', 'c')
 
   await serve(t, b, 'greeter')
@@ -229,6 +237,11 @@ t.test('a star: its middle, and an end, are killed and started anew', async (t) 
   again.child.kill('SIGTERM')
   t.equal(await again.ended, 0)
   t.equal(await where(a, 'greeter'), 503)
+  a.child.kill('SIGTERM')
+  t.equal(await a.ended, 0)
+  const restarted = await startServer(t, 'hub', { folder })
+  t.equal(await where(restarted, 'greeter'), 503, 'after a restart, too')
+  t.equal((await fetch(`${restarted.gateway}/greeter/a/where`)).status, 503)
 })
 
 t.test('a gateway opens no link between servers for its clients', async (t) => {

@@ -35,6 +35,15 @@ t.test('the cheapest way is used, what the link costs included', (t) => {
   t.end()
 })
 
+t.test('with a peer, servers go before their services', (t) => {
+  const { table, changed } = open()
+  for (const key of ['s', '@x', 't', '@b']) table.learn('b', key, to('bx'))
+  changed()
+  table.removePeer('b')
+  t.strictSame(changed(), ['@x', '@b', 's', 't'])
+  t.end()
+})
+
 t.test('of ways that cost the same all are used, and the shortest is told', (t) => {
   const { table } = open()
   table.learn('b', 's', to('byx', 3))

@@ -39,6 +39,16 @@ t.test('a peer is told everything first, then what changes', (t) => {
   t.end()
 })
 
+t.test('servers are told before the services that go with them', (t) => {
+  const { table, take } = open({ s: '1', '@a': '2' })
+  t.strictSame(take(), ['@a a 0 2', 's a 0 1'])
+  table.setOwn('s', undefined)
+  table.setOwn('@a', undefined)
+  t.strictSame(take(1), ['@a gone'])
+  t.strictSame(take(), ['s gone'])
+  t.end()
+})
+
 t.test('of each destination it is told what holds when it is told', (t) => {
   const { table, take } = open({ x: '1' })
   table.setOwn('x', '2')

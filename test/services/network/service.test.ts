@@ -71,7 +71,7 @@ t.test('a star: leaves reach one another', async (t) => {
   await c!.serve('greeter')
   for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 'c'))
   await c!.close()
-  for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 404))
+  for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 503))
 })
 
 t.test('a ring: the shorter way is used, and the other when that is gone', async (t) => {

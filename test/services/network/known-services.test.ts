@@ -1,0 +1,94 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import { formatVersions } from '../../../core/network/entry.ts'
+import { createNetwork } from '../../../core/network/network.ts'
+import { createStore, type Store } from '../../../core/store/store.ts'
+import { createKnownServices } from '../../../services/network/known-services.ts'
+import { eventually } from '../../fixtures/eventually.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+/** The network of a server, which peer b can tell of services. */
+function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) {
+  const registry = createMemoryRegistry()
+  const network = createNetwork({ id: 'a', registry })
+  const { log, lines } = createQuietLog('network')
+  const known = createKnownServices({ store, network, log, saveMs: 1 })
+  t.teardown(() => {
+    network.close()
+    registry.close?.()
+  })
+  network.table.setPeer('b', 1)
+  const learn = (...names: string[]): void => {
+    network.nodes.set('b', { id: 'b-1', address: 'b:1', metadata: { protocol: 'mx' } })
+    for (const name of names) {
+      const entry = formatVersions([makeService(name, [], 'v1')])
+      network.table.learn('b', name, { path: ['b'], metric: 0, entry })
+    }
+  }
+  const list = async () => (await network.registry.listServices()).map(({ name }) => name)
+  return { network, known, learn, list, lines }
+}
+
+function openStore(t: Test, maxValueBytes = 1024 * 1024): Store {
+  const store = createStore(createMemoryStore(), { maxValueBytes })
+  t.teardown(store.close)
+  return store
+}
+
+t.test('after a restart, services of other servers are known without nodes', async (t) => {
+  const store = openStore(t)
+  const first = open(t, store)
+  await first.known.open()
+  t.strictSame(await first.list(), [])
+  first.learn('greeter')
+  // A server that is killed saves nothing at its end.
+  await eventually(async () => (await store.read(TABLE, 'a')) !== undefined)
+  const second = open(t, store)
+  await second.known.open()
+  t.match(await second.network.registry.getService('greeter'), [{ version: 'v1', nodes: [] }])
+  second.learn('users')
+  await second.known.close()
+  const third = open(t, store)
+  await third.known.open()
+  t.strictSame((await third.list()).sort(), ['greeter', 'users'])
+  await first.known.close()
+  await third.known.close()
+})
+
+t.test('as many are saved as a value may hold', async (t) => {
+  const store = openStore(t, 1000)
+  const first = open(t, store)
+  await first.known.open()
+  first.learn(...Array.from({ length: 100 }, (_, i) => `service-${i}`))
+  await first.known.close()
+  const second = open(t, store)
+  await second.known.open()
+  const names = await second.list()
+  t.ok(names.length > 8 && names.length < 20, `${names.length} services`)
+  await second.known.close()
+  t.strictSame(second.lines, [])
+})
+
+t.test('a store that fails is logged, once', async (t) => {
+  const fail = async (): Promise<never> => {
+    throw new Error('no store')
+  }
+  const { known, learn, lines } = open(t, { read: fail, commit: fail, maxValueBytes: 1000 })
+  await known.open()
+  learn('greeter')
+  await eventually(async () => lines.length === 2)
+  await known.close()
+  t.match(lines, [/were not restored/, /were not saved/])
+})
+
+t.test('a server that knows no others writes nothing', async (t) => {
+  const store = openStore(t)
+  const { known } = open(t, store)
+  await known.open()
+  await known.close()
+  t.equal(await store.read(TABLE, 'a'), undefined)
+})
+
+const TABLE = { database: 'mx', table: 'network' }
