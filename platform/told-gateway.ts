@@ -1,6 +1,7 @@
 import type { Plugin } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
+import { RecentRequests } from '../core/metrics/recent-requests.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { toRegistryFault } from '../core/registry-refusal.ts'
 import { Default } from '../core/schema.ts'
@@ -46,7 +47,7 @@ export function createToldGateway(options: ToldGatewayOptions): ToldGateway {
   let running: Api | undefined
   let view: GatewayView | undefined
   return {
-    metrics: new RequestMetrics(),
+    metrics: new RequestMetrics(new RecentRequests()),
     inFlight: () => running?.inFlight ?? 0,
     gateway: () => view,
     use(api) {

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'
 import type { Exchange } from '../exchange.ts'
 import { turnMs } from '../turn-clock.ts'
 import { Histogram } from './histogram.ts'
+import type { RecentRequests } from './recent-requests.ts'
 import { CLASSES, toClass } from './route-counters.ts'
 import { RouteTable } from './route-table.ts'
 import { ServiceTable } from './service-counters.ts'
@@ -39,12 +40,18 @@ export class RequestMetrics {
   readonly routes: RouteTable = new RouteTable()
   /** What their nodes did, by service. */
   readonly services: ServiceTable = new ServiceTable()
+  /** The last ones that failed or were slow; undefined: nobody reads them. */
+  readonly recent: RecentRequests | undefined
   readonly #bytes = new Float64Array(2)
   #unmeasured = 1
   /** As of the last {@link adapt}. */
   #before = { requests: 0, nowMs: 0 }
   /** What the next one that is measured stands for. */
   #weight = 1
+
+  constructor(recent?: RecentRequests) {
+    this.recent = recent
+  }
 
   /** Requests that are over. */
   get requests(): number {
@@ -82,6 +89,7 @@ export class RequestMetrics {
     const endMs = isOpenEnded ? toHeadMs(x) : exact ? performance.now() : turnMs()
     const durationMs = endMs - x.startMs
     this.routes.of(x).count(x, durationMs, exact)
+    this.recent?.see(x, first, durationMs)
     if (!exact) return
     // A stream without a backend has no head that somebody waited for.
     if (x.status > 0 && x.status !== 101 && (x.upstreamReplyMs > 0 || !x.streaming))

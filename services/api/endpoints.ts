@@ -1,4 +1,5 @@
 import { HeaderList } from '../../core/headers.ts'
+import type { RecentRequest } from '../../core/metrics/recent-requests.ts'
 import type { ServiceRate } from '../../core/metrics/service-rates.ts'
 import { Type } from '../../core/schema.ts'
 import type { AccountChecks } from '../../sdk/account-checks.ts'
@@ -7,7 +8,15 @@ import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { GatewayView } from './gateway-view.ts'
-import { Explanation, Plugin, Routes, ServiceStats, Stats, toServiceStats } from './messages.ts'
+import {
+  Explanation,
+  Plugin,
+  Request,
+  Routes,
+  ServiceStats,
+  Stats,
+  toServiceStats,
+} from './messages.ts'
 import type { StatsFeeds } from './stats-feeds.ts'
 
 export interface EndpointsOptions {
@@ -15,6 +24,7 @@ export interface EndpointsOptions {
   readonly gateway: () => GatewayView | undefined
   readonly feeds: StatsFeeds
   readonly rates: () => readonly ServiceRate[]
+  readonly recent: () => RecentRequest[]
   readonly checks: AccountChecks
   /** Points there are at most. */
   readonly maxPoints: number
@@ -30,7 +40,7 @@ const MAX_BODY = 65_536
  * its plugins are told, and what rules and tokens come to, to administrators (reference 15.15).
  */
 export function createApiEndpoints(options: EndpointsOptions): Endpoints {
-  const { gateway, feeds, rates, checks, maxPoints } = options
+  const { gateway, feeds, rates, recent, checks, maxPoints } = options
   let explaining = 0
 
   const view = (ctx: Context): GatewayView => {
@@ -100,6 +110,17 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
       handle(_, ctx) {
         mustBeOperator(ctx)
         return { plugins: [...view(ctx).listPlugins()] }
+      },
+    }),
+
+    requests: endpoint({
+      readOnly: true,
+      description: 'The last requests that failed, or took a second or more.',
+      request: Type.Object({}),
+      response: Type.Object({ requests: Type.Array(Request, { description: 'Newest first.' }) }),
+      handle(_, ctx) {
+        mustBeOperator(ctx)
+        return { requests: recent() }
       },
     }),
 

@@ -1,3 +1,4 @@
+import type { RecentRequest } from '../../core/metrics/recent-requests.ts'
 import type { RequestPoint } from '../../core/metrics/request-history.ts'
 import type { ServiceRate } from '../../core/metrics/service-rates.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
@@ -167,6 +168,21 @@ export const ServiceStats: TUnsafe<ServiceStatsMessage> = Type.Unsafe(
     ),
     p50_ms: Type.Optional(Type.Number({ description: 'Interpolated; absent: no requests.' })),
     p99_ms: Type.Optional(Type.Number()),
+  }),
+)
+
+export const Request: TUnsafe<RecentRequest> = Type.Unsafe(
+  Type.Object({
+    time: count('Its end, milliseconds since 1970.'),
+    id: Type.String({ description: 'Request id.' }),
+    trace_id: Type.String({ description: 'Empty: it was not traced.' }),
+    method: Type.String(),
+    path: Type.String({ description: 'Without the query.' }),
+    status: count('0: the client left before a response.'),
+    rpc_status: count('Status of gRPC or Connect; -1: none.'),
+    duration_ms: Type.Number(),
+    service: Type.String({ description: 'Full name; empty: none was found.' }),
+    error: Type.String({ description: 'Why the last node did not respond.' }),
   }),
 )
 

@@ -49,7 +49,10 @@ export function createApiService(options: ApiServiceOptions): ApiService {
   const checks = createAccountChecks(rest.gate)
   service.handle(
     'Api',
-    createApiEndpoints({ gateway, feeds, rates: rates.read, checks, maxPoints: MAX_POINTS }),
+    createApiEndpoints({
+      ...{ gateway, feeds, rates: rates.read, checks, maxPoints: MAX_POINTS },
+      recent: () => metrics.recent?.list() ?? [],
+    }),
   )
   return {
     service,

@@ -39,12 +39,13 @@ const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, obj
   ['admin', 'network.Network.Services'],
   ['member', 'api.Api.Routes'],
   ['admin', 'api.Api.Plugins'],
+  ['admin', 'api.Api.Requests'],
   ['admin', 'api.Api.Explain', { path: '/' }],
 ]
 
 /** What takes an administrator; the other endpoints of administrators are for services as well. */
 const ADMIN_ONLY =
-  /ListServices|Databases|Tables|Config\.(Set|Delete)|Stats|Routes|Services|Plugins|Explain/
+  /ListServices|Databases|Tables|Config\.(Set|Delete)|Stats|Routes|Services|Plugins|Requests|Explain/
 
 /** Whether a caller gets through, or why not. */
 async function ask(client: Client, name: string, request: object): Promise<string> {

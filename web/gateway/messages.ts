@@ -18,6 +18,19 @@ export interface RoutesPage {
   readonly next?: string
 }
 
+export interface GatewayRequest {
+  readonly time: number
+  readonly id: string
+  readonly trace_id: string
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly rpc_status: number
+  readonly duration_ms: number
+  readonly service: string
+  readonly error: string
+}
+
 export interface ChainPlugin {
   readonly name: string
   readonly description: string

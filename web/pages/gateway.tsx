@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { Chain } from '../gateway/chain.tsx'
 import { Explain } from '../gateway/explain.tsx'
+import { Requests } from '../gateway/requests.tsx'
 import { Routes } from '../gateway/routes.tsx'
 import { Page } from '../parts/page.tsx'
 import { Tabs } from '../parts/tabs.tsx'
@@ -10,6 +11,7 @@ import '../style/gateway.css'
 const TABS = [
   { id: 'routes', title: 'Routes' },
   { id: 'chain', title: 'Plugins' },
+  { id: 'requests', title: 'Requests' },
   { id: 'explain', title: 'Explain' },
 ]
 
@@ -30,6 +32,7 @@ export default function Gateway(): JSX.Element {
       >
         {tab === 'routes' && <Routes />}
         {tab === 'chain' && <Chain />}
+        {tab === 'requests' && <Requests />}
         {tab === 'explain' && <Explain />}
       </Tabs>
     </Page>

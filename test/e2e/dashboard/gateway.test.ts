@@ -65,6 +65,16 @@ t.test('the page of the gateway', async (t) => {
     await checkAccessibility(t, page, 'gateway-plugins')
   })
 
+  await t.test('lists requests that failed', async (t) => {
+    t.equal((await server.get(`/nowhere/${encodeURIComponent(SCRIPT)}?token=x`)).status, 404)
+    await page.getByRole('tab', { name: 'Requests' }).click()
+    const requests = page.getByRole('table', { name: 'Requests' })
+    await requests.getByText('GET /nowhere/').waitFor()
+    t.match(await requests.textContent(), /404/)
+    t.notMatch(await requests.textContent(), /token/)
+    await checkAccessibility(t, page, 'gateway-requests')
+  })
+
   await t.test('explains what a request would meet', async (t) => {
     await page.getByRole('tab', { name: 'Explain' }).click()
     const explain = page.getByRole('button', { name: 'Explain' })
@@ -95,7 +105,13 @@ t.test('the page of the gateway', async (t) => {
   })
 
   await t.test('is as wide as a telephone', async (t) => {
-    for (const path of ['/gateway', '/gateway?tab=chain', '/gateway?tab=explain', '/network']) {
+    for (const path of [
+      '/gateway',
+      '/gateway?tab=chain',
+      '/gateway?tab=requests',
+      '/gateway?tab=explain',
+      '/network',
+    ]) {
       await page.setViewportSize({ width: 360, height: 700 })
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()

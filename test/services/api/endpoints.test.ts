@@ -32,6 +32,23 @@ t.test('requests of the last minute by service', async (t) => {
   t.equal((await get('/api/services', { authorization: '' })).status, 401)
 })
 
+t.test('requests that failed, without their queries, for administrators', async (t) => {
+  const { get } = await openServer(t, ['--backend=site=127.0.0.1:1'])
+  t.equal((await get('/registry/listServices')).status, 200)
+  t.equal((await get('/nobody/call?token=secret')).status, 404)
+  t.equal((await get('/site/')).status, 502)
+  const { requests } = (await get('/api/requests')).body
+  t.match(requests, [
+    { path: '/site/', status: 502, service: 'site', error: /ECONNREFUSED|refused/, id: /./ },
+    {
+      ...{ method: 'GET', path: '/nobody/call', status: 404, service: '', error: '' },
+      ...{ duration_ms: Number, time: Number, rpc_status: -1, trace_id: '' },
+    },
+  ])
+  t.equal(requests.length, 2)
+  t.equal((await get('/api/requests', { authorization: '' })).status, 401)
+})
+
 t.test('the routes there are, a page at a time', async (t) => {
   const { get } = await openServer(t, ['--backend=site=127.0.0.1:1'])
   const { body } = await get('/api/routes')

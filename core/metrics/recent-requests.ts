@@ -1,0 +1,63 @@
+import type { Exchange } from '../exchange.ts'
+
+/** A request that failed, or was slow. Texts are empty where there is nothing to say, and cut to 256 characters. */
+export interface RecentRequest {
+  /** Its end, milliseconds since 1970. */
+  readonly time: number
+  readonly id: string
+  readonly trace_id: string
+  readonly method: string
+  /** Without the query, which may hold tokens. */
+  readonly path: string
+  /** 0: the client left before a response. */
+  readonly status: number
+  /** Status of gRPC or Connect; -1: none. */
+  readonly rpc_status: number
+  /** As of `RequestMetrics.durations`. */
+  readonly duration_ms: number
+  /** Full name. */
+  readonly service: string
+  readonly error: string
+}
+
+/** Requests in each of the two lists. */
+export const MAX_RECENT = 200
+const SLOW_MS = 1000
+const MAX_TEXT = 256
+const CLIENT_ERROR = 4
+
+/**
+ * The last requests that failed or took a second or more, in memory. Those with 4xx have a list of their own, so that a scanner does not
+ * displace the failures of services. Requests that went well cost a comparison.
+ */
+export class RecentRequests {
+  readonly #clientErrors: RecentRequest[] = []
+  readonly #others: RecentRequest[] = []
+
+  /** The newest first. */
+  list(): RecentRequest[] {
+    const all = [...this.#clientErrors.toReversed(), ...this.#others.toReversed()]
+    return all.sort((a, b) => b.time - a.time)
+  }
+
+  /** Takes note of a request that is over, if it failed or was slow. @param statusClass as of `toClass`. */
+  see(x: Exchange, statusClass: number, durationMs: number): void {
+    // Clients leave streams that went well.
+    const isCut = x.aborted && !x.streaming
+    const isGood = statusClass > 0 && statusClass < CLIENT_ERROR && !isCut
+    if (isGood && durationMs < SLOW_MS) return
+    const list = statusClass === CLIENT_ERROR ? this.#clientErrors : this.#others
+    const { status, rpcStatus, trace, route, failure } = x
+    const length = list.push({
+      ...{ time: Date.now(), id: cut(x.id), trace_id: trace?.traceId ?? '' },
+      ...{ method: cut(x.method), path: cut(x.path), status, rpc_status: rpcStatus },
+      ...{ duration_ms: durationMs, service: cut(route?.service ?? '') },
+      error: cut(failure) || (isCut && status > 0 ? 'response aborted' : ''),
+    })
+    if (length > MAX_RECENT) list.shift()
+  }
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1)}…`
+}

@@ -1,0 +1,80 @@
+import type { JSX } from 'preact'
+import { useCall } from '../hooks.ts'
+import { Badge } from '../parts/badge.tsx'
+import { formatDuration } from '../parts/format.ts'
+import { formatDateTime } from '../parts/format-time.ts'
+import { Problem } from '../parts/problem.tsx'
+import { Empty, Loading } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { call } from '../rpc/caller.ts'
+import { useRefresh } from '../use-refresh.ts'
+import type { GatewayRequest } from './messages.ts'
+
+const REFRESH_MS = 5000
+
+const COLUMNS: readonly Column<GatewayRequest & { readonly key: string }>[] = [
+  {
+    ...{ id: 'time', title: 'Time', sort: ({ time }) => time },
+    render: ({ time }) => formatDateTime(time),
+  },
+  { ...{ id: 'status', title: 'Status', sort: ({ status }) => status }, render: Status },
+  {
+    ...{ id: 'path', title: 'Request', heading: true, sort: ({ path }) => path },
+    render: ({ method, path }) => <code>{`${method} ${path}`}</code>,
+  },
+  {
+    ...{ id: 'service', title: 'Service', sort: ({ service }) => service },
+    render: ({ service }) => service || '–',
+  },
+  {
+    ...{ id: 'duration', title: 'Duration', sort: ({ duration_ms }) => duration_ms },
+    render: ({ duration_ms }) => formatDuration(duration_ms),
+  },
+  {
+    ...{ id: 'error', title: 'Error', minor: true, sort: ({ error }) => error },
+    render: ({ error }) => error || '–',
+  },
+  {
+    ...{ id: 'id', title: 'Trace or request id', minor: true },
+    render: ({ id, trace_id }) => <code>{trace_id || id}</code>,
+  },
+]
+
+/** The last requests that failed or were slow. */
+export function Requests(): JSX.Element {
+  const read = useCall(readRequests, [])
+  const { value, error, state, reload } = read
+  useRefresh(read, REFRESH_MS)
+  return (
+    <div class="gateway-tab">
+      {error !== undefined && (
+        <Problem error={error} asked="the requests of the gateway" onRetry={reload} />
+      )}
+      {value === undefined && state === 'loading' && <Loading />}
+      <p class="muted">Requests that failed, or took a second or more</p>
+      {value !== undefined && (
+        <Table
+          label="Requests"
+          columns={COLUMNS}
+          rows={value}
+          keyOf={({ key }) => key}
+          sortedBy="time"
+          descending
+          empty={<Empty title="No request failed" />}
+        />
+      )}
+    </div>
+  )
+}
+
+function Status({ status, rpc_status }: GatewayRequest): JSX.Element {
+  const tone = status === 0 || status >= 500 ? 'bad' : status >= 400 ? 'warning' : 'neutral'
+  const text = rpc_status < 0 ? `${status}` : `${status}, gRPC ${rpc_status}`
+  return <Badge tone={tone}>{status === 0 ? 'client left' : text}</Badge>
+}
+
+async function readRequests(signal: AbortSignal) {
+  const { body } = await call<{ requests: GatewayRequest[] }>('api', 'Api.Requests', {}, { signal })
+  // Ids of requests are up to clients: the same one may come twice.
+  return body.requests.map((request, i) => ({ ...request, key: String(i) }))
+}
