@@ -154,7 +154,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
   }
 }
 
-/** Whoever is told of these in this order knows that the server of a service went, or stayed, before the service goes. */
+/** In this order the server of a service is known to be gone, or to stay, when the service goes. */
 function serversFirst(keys: Iterable<string>): string[] {
   const servers: string[] = []
   const services: string[] = []

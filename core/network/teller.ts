@@ -17,8 +17,10 @@ export interface Teller {
   readonly mark: (key: string) => void
   readonly isPending: () => boolean
   /**
-   * News of some `maxBytes` bytes, one piece at least; empty: there are none. Servers come before services: the peer takes a service that
-   * goes for lost when its server has gone before, else for withdrawn.
+   * News of some `maxBytes` bytes, one piece at least; empty: there are none. Not to be called while several changes are made.
+   *
+   * Servers go before services, and come after them: so the peer knows a server only with all its services, and a service that goes while its
+   * server stays was withdrawn.
    */
   readonly take: (maxBytes: number) => RouteNews[]
 }
@@ -44,15 +46,18 @@ export function createTeller({ table, peer, onTooMuch }: TellerOptions): Teller 
   }
 
   function* listPending(): Iterable<string> {
-    yield* servers
+    for (const key of servers) if (table.tell(key, peer) === undefined) yield key
     yield* services
+    yield* servers
   }
 
   /** The same bounds as the peer has. */
   function hasRoom(key: string, bytes: number): boolean {
     const size = told.has(key) ? told.size : told.size + 1
+    // Services leave room for the servers that come after them.
+    const reserved = findServerId(key) === undefined ? servers.size : 0
     const total = toldBytes - (told.get(key) ?? 0) + bytes
-    if (size <= MAX_DESTINATIONS && total <= MAX_TOLD_BYTES) return true
+    if (size + reserved <= MAX_DESTINATIONS && total <= MAX_TOLD_BYTES) return true
     if (!isTooMuch) onTooMuch()
     isTooMuch = true
     leftOut.add(key)

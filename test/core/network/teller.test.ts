@@ -1,9 +1,10 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { createHearer } from '../../../core/network/hearer.ts'
 import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from '../../../core/network/limits.ts'
 import type { RouteNews } from '../../../core/network/messages.ts'
-import { createRouteTable } from '../../../core/network/route-table.ts'
-import { createTeller } from '../../../core/network/teller.ts'
+import { createRouteTable, type RouteTable } from '../../../core/network/route-table.ts'
+import { createTeller, type Teller } from '../../../core/network/teller.ts'
 
 const ALL = Number.POSITIVE_INFINITY
 
@@ -39,9 +40,9 @@ t.test('a peer is told everything first, then what changes', (t) => {
   t.end()
 })
 
-t.test('servers are told before the services that go with them', (t) => {
-  const { table, take } = open({ s: '1', '@a': '2' })
-  t.strictSame(take(), ['@a a 0 2', 's a 0 1'])
+t.test('servers go before their services, and come after them', (t) => {
+  const { table, take } = open({ '@a': '1', s: '2' })
+  t.strictSame(take(), ['s a 0 2', '@a a 0 1'])
   table.setOwn('s', undefined)
   table.setOwn('@a', undefined)
   t.strictSame(take(1), ['@a gone'])
@@ -97,6 +98,80 @@ t.test('no more is told than a peer may be told, and the rest when there is room
     'what has become too long is gone for the peer',
   )
   t.equal(tooMuch(), 1, 'which is told once')
+  t.end()
+})
+
+t.test('services leave room for servers', (t) => {
+  const many = Object.fromEntries(
+    Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
+  )
+  const { take } = open({ ...many, '@a': '1' })
+  const told = take()
+  t.equal(told.length, MAX_DESTINATIONS)
+  t.equal(told.at(-1), '@a a 0 1')
+  t.end()
+})
+
+t.test('links come and go: a service goes after its server, wherever it is lost', (t) => {
+  const SERVERS = 5
+  const SERVER = fc.nat(SERVERS - 1)
+  const STEP = fc.record({ a: SERVER, b: SERVER, kind: fc.nat(2), moves: fc.nat(20) })
+  const owners: Readonly<Record<string, string>> = { s: '@n0', t: '@n1', u: '@n1' }
+
+  /** Servers that tell one another what the tellers have, a piece at a time and late. */
+  function run(
+    steps: readonly { a: number; b: number; kind: number; moves: number }[],
+    pick: () => number,
+  ) {
+    const tables: RouteTable[] = []
+    const links = new Map<
+      string,
+      { teller: Teller; mail: RouteNews[][]; hear: ReturnType<typeof createHearer> }
+    >()
+    const known = new Set<string>()
+    const onChange = (server: number, key: string): void => {
+      for (const [link, { teller }] of links) if (link.endsWith(`>${server}`)) teller.mark(key)
+      const { find, findOwn } = tables[server]!
+      if (owners[key] === undefined || findOwn(key) !== undefined) return
+      if (find(key) !== undefined) return void known.add(`${server} ${key}`)
+      if (!known.delete(`${server} ${key}`) || find(owners[key]!) === undefined) return
+      throw new Error(`n${server} takes ${key} for withdrawn`)
+    }
+    for (let i = 0; i < SERVERS; i++)
+      tables.push(createRouteTable({ id: `n${i}`, onChange: (key) => onChange(i, key) }))
+    for (const [i, { setOwn }] of tables.entries()) setOwn(`@n${i}`, '{}')
+    for (const [key, owner] of Object.entries(owners))
+      tables[Number(owner.slice(2))]!.setOwn(key, '[]')
+    const toggle = (to: number, from: number): void => {
+      if (links.delete(`${to}>${from}`)) return tables[to]!.removePeer(`n${from}`)
+      tables[to]!.setPeer(`n${from}`, 1)
+      links.set(`${to}>${from}`, {
+        teller: createTeller({ table: tables[from]!, peer: `n${to}`, onTooMuch: () => {} }),
+        mail: [],
+        hear: createHearer(tables[to]!, `n${from}`),
+      })
+    }
+    for (const { a, b, kind, moves } of steps) {
+      if (a === b) continue
+      if (kind < 2) toggle(a, b)
+      if (kind === 0) toggle(b, a)
+      if (kind === 2 && links.has(`${a}>${b}`)) tables[a]!.setPeer(`n${b}`, 1 + (pick() % 5))
+      for (let i = 0; i < moves && links.size > 0; i++) {
+        const { teller, mail, hear } = [...links.values()][pick() % links.size]!
+        if (pick() % 2 === 0) mail.push(teller.take(ALL))
+        else hear(mail.shift() ?? [])
+      }
+    }
+  }
+
+  fc.assert(
+    fc.property(
+      fc.array(STEP, { maxLength: 100, size: 'max' }),
+      fc.infiniteStream(fc.nat()),
+      (steps, picks) => run(steps, () => picks.next().value),
+    ),
+    { numRuns: 300 },
+  )
   t.end()
 })
 
