@@ -1,5 +1,5 @@
 import { formatJson } from '../core/request/int64.ts'
-import { parseJson } from '../core/request/json.ts'
+import { parseJson, type RestoreNumbers } from '../core/request/json.ts'
 import { WrittenJson } from '../core/request/written-json.ts'
 import { badRequest } from './errors.ts'
 import type { MessageCodec } from './schema.ts'
@@ -12,9 +12,10 @@ export interface Codec {
    * Reads a body.
    *
    * @param id the id of errors.
+   * @param restore for numbers of JSON; what it throws is thrown.
    * @throws {GatewayError} 400 when it cannot be read.
    */
-  readonly decode: (body: string | Uint8Array, id: string) => unknown
+  readonly decode: (body: string | Uint8Array, id: string, restore?: RestoreNumbers) => unknown
   /**
    * Writes a message; of `undefined` an empty one.
    *
@@ -28,7 +29,8 @@ const EMPTY = '{}'
 /** JSON. An empty body is a message without fields. */
 export const json: Codec = {
   contentType: 'application/json',
-  decode: (body, id) => (body.length === 0 ? {} : parseJson(body, 'request body', id)),
+  decode: (body, id, restore) =>
+    body.length === 0 ? {} : parseJson(body, 'request body', id, restore),
   encode(value) {
     if (value === undefined) return EMPTY
     if (value instanceof WrittenJson) return value.text

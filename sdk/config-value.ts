@@ -1,4 +1,5 @@
 import { notFound } from './errors.ts'
+import { createRestore } from './exact-integers.ts'
 import { parseGoDuration } from './parse-go-duration.ts'
 import { compileSchema, type Decoded, type Schema } from './schema.ts'
 
@@ -128,10 +129,10 @@ class ReadValue implements ConfigValue {
     if (this.error !== undefined) throw this.error
     if (this.#data === undefined) throw notFound('config', `not found: ${this.path}`)
     // A copy: decoding may change what it is given.
-    const decoded: unknown = await compileSchema(schema, this.path || 'config').decode(
-      JSON.parse(this.#data),
-    )
-    return decoded as Decoded<S>
+    const root = this.path || 'config'
+    const compiled = compileSchema(schema, root)
+    const value = createRestore(compiled, root)(JSON.parse(this.#data), this.#data)
+    return (await compiled.decode(value)) as Decoded<S>
   }
 }
 

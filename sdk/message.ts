@@ -4,11 +4,12 @@ import { CREDENTIALS } from '../core/credentials.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { HeaderList } from '../core/headers.ts'
 import { createBare } from '../core/request/bare.ts'
-import { parseJson } from '../core/request/json.ts'
+import { parseJson, type RestoreNumbers } from '../core/request/json.ts'
 import { isJson } from '../core/rpc/context.ts'
 import { splitMetadata } from '../core/rpc/metadata.ts'
 import { formatCallMetadata } from './call-metadata.ts'
 import { type Context, createContext } from './context.ts'
+import { createRestore } from './exact-integers.ts'
 import { toJsonText } from './json-text.ts'
 import { beginProcess, carryFields, endMessage } from './message-span.ts'
 import { toRawBytes } from './raw-bytes.ts'
@@ -90,9 +91,10 @@ export function createMessageHandler<S extends Schema>(
 ): (message: Message) => Promise<void> {
   if (typeof subscriber !== 'function')
     throw new TypeError(`the subscriber of ${topic} must be a function, got ${typeof subscriber}`)
-  const { decode } = compileSchema(schema, 'message')
+  const compiled = compileSchema(schema, 'message')
+  const restore = createRestore(compiled, 'message')
   return async (message) => {
-    const value = await decode(toValue(message, topic))
+    const value = await compiled.decode(toValue(message, topic, restore))
     // Who published it nobody has checked.
     const { [ACCOUNT]: _, ...headers } = message.headers
     const span = beginProcess(traces, { system: BROKER, topic, group: queue }, headers)
@@ -109,10 +111,10 @@ export function createMessageHandler<S extends Schema>(
 }
 
 /** What a message says: of JSON, which it is where nothing else is said, the value, else its bytes. */
-function toValue({ headers, body }: Message, topic: string): unknown {
+function toValue({ headers, body }: Message, topic: string, restore: RestoreNumbers): unknown {
   const type = headers[CONTENT_TYPE]
   if (type !== undefined && !isJson(type)) return body
-  return body.length === 0 ? {} : parseJson(body, 'message', topic)
+  return body.length === 0 ? {} : parseJson(body, 'message', topic, restore)
 }
 
 function copyContext(headers: Record<string, string>, context: Context): void {

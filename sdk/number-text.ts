@@ -1,3 +1,5 @@
+import { parseInteger as parseDecimal } from '../core/request/int64.ts'
+
 const INTEGER = /^([+-]?)(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 
@@ -18,7 +20,7 @@ export function isIntegerType(type: string | undefined): type is IntegerType {
 }
 
 /**
- * An integer as people write it: decimal, `0x`, `0o`, `0b`.
+ * An integer as people write it: decimal, also `1e3` and `1.0`, `0x`, `0o`, `0b`.
  *
  * @returns a number while it is a safe integer, else digits (reference 15.11).
  * @throws {RangeError} saying what it must be: `must be an int64 such as 42 or 0x2a, got "x"`.
@@ -28,6 +30,8 @@ export function parseInteger(text: string, type: IntegerType): number | string {
   const [, sign, digits] = INTEGER.exec(text) ?? []
   const size = digits === undefined ? undefined : BigInt(digits)
   const value = size !== undefined && sign === '-' ? -size : size
+  const decimal = value === undefined ? parseDecimal(text, least, end - 1n) : undefined
+  if (decimal !== undefined) return decimal
   if (value === undefined)
     throw new RangeError(`must be an ${type} such as 42 or 0x2a, got ${showText(text)}`)
   if (value < least || value >= end)

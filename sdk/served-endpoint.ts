@@ -1,16 +1,14 @@
 import type { Maybe } from '../core/chain.ts'
 import type { Endpoint } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { RestoreNumbers } from '../core/request/json.ts'
 import { ADD_JSON_TYPE, type BodyKind, FORM, toRequestType } from '../core/request/media-type.ts'
-import { ANY } from '../core/request/scalar-shapes.ts'
-import { parseSchema } from '../core/request/schema-shape.ts'
-import type { Shape } from '../core/request/shape.ts'
 import { type Codec, createProtobufCodec, json } from './codec.ts'
 import type { Context } from './context.ts'
 import { copyJson, NOT_PLAIN } from './copy-json.ts'
 import { describeEndpoint } from './describe.ts'
 import type { EndpointDefinition, EndpointKind } from './endpoint.ts'
-import { mayHoldLongIntegers, restoreIntegers } from './exact-integers.ts'
+import { createRestore } from './exact-integers.ts'
 import { type CompiledSchema, compileSchema } from './schema.ts'
 import { SchemaError } from './schema-error.ts'
 
@@ -31,8 +29,7 @@ export class ServedEndpoint {
   readonly #definition: EndpointDefinition
   readonly #request: CompiledSchema
   readonly #response: CompiledSchema
-  /** Of requests; undefined: not needed yet. */
-  #shape: Shape | undefined = undefined
+  readonly #restore: RestoreNumbers
   readonly #protobuf: { readonly request: Codec; readonly response: Codec } | undefined = undefined
 
   /** @throws {TypeError} when a schema is none, or only one of the two messages has a protobuf form. */
@@ -45,6 +42,7 @@ export class ServedEndpoint {
     this.handle = definition.handle
     this.#definition = definition
     this.#request = compileSchema(definition.request, 'request')
+    this.#restore = createRestore(this.#request, 'request')
     this.#response = compileSchema(definition.response, 'response')
     const request = this.#request.protobuf
     const response = this.#response.protobuf
@@ -93,16 +91,13 @@ export class ServedEndpoint {
    */
   decode(body: string | Uint8Array, isProtobuf: boolean, id: string = this.service): unknown {
     if (isProtobuf) return this.admit(this.#protobuf!.request.decode(body, id), id)
-    const value = json.decode(body, id)
-    return this.admit(
-      mayHoldLongIntegers(body) ? restoreIntegers(value, body, this.#toShape(), id) : value,
-      id,
-    )
-  }
-
-  #toShape(): Shape {
-    this.#shape ??= parseSchema(JSON.stringify(this.#request.jsonSchema ?? {})) ?? ANY
-    return this.#shape
+    let value: unknown
+    try {
+      value = json.decode(body, id, this.#restore)
+    } catch (error) {
+      return refuse(error, id)
+    }
+    return this.admit(value, id)
   }
 
   /**

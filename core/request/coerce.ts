@@ -1,6 +1,7 @@
 import { GATEWAY_ID } from '../errors.ts'
 import { badRequest, quote } from './bad-request.ts'
 import { createBare } from './bare.ts'
+import { isKept } from './exact-json.ts'
 import { type Fields, type FieldValue, formatPath, isFields, isLeaf } from './fields.ts'
 import { parseInteger } from './int64.ts'
 import type { JsonObject, JsonValue } from './json.ts'
@@ -16,7 +17,7 @@ const MAX_LISTED = 16
 
 /** RFC 8259 §6. */
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
-const WHOLE_NUMBER = /^-?[0-9]+$/
+const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 const MISFIT: unique symbol = Symbol('misfit')
 type Fitted = JsonValue | typeof MISFIT
@@ -36,14 +37,14 @@ interface Attempt {
  * | shape | accepts |
  * |---|---|
  * | string, bytes | any text as it is; bytes are Base64 already |
- * | integer | decimal digits; beyond 2^53 as a string, within the bounds of the type |
+ * | integer | a whole number: `42`, `42.0`, `4.2e1`; beyond 2^53 as a string, within the bounds of the type |
  * | number | a JSON number |
  * | boolean | `true`, `1`, empty (a bare name); `false`, `0` |
  * | null | `null`, empty |
  * | enumeration | the text of one of its values |
  * | list | several values, or one |
  * | object | nested fields; those it does not know like those of an unknown shape |
- * | any, none | JSON scalars are recognised: `123`, `1.5`, `true`, `null`, `"x"`; the rest is text, so are numbers JSON could not hold exactly (`007`, 2^53) |
+ * | any, none | JSON scalars are recognised: `123`, `1.5`, `true`, `null`, `"x"`; the rest is text, so are numbers that are no JSON (`007`) and those a double does not hold (2^53, `1e400`) |
  *
  * A file becomes its Base64 wherever text may stand. Missing and unknown fields and ranges are for the service to judge.
  *
@@ -169,7 +170,9 @@ function fitEnum(value: FieldValue, values: readonly JsonValue[], attempt: Attem
 function fitInteger(value: FieldValue, min: bigint, max: bigint, attempt: Attempt): Fitted {
   const fitted = typeof value === 'string' ? parseInteger(value, min, max) : undefined
   if (fitted !== undefined) return fitted
-  const isOutside = typeof value === 'string' && WHOLE_NUMBER.test(value)
+  // Of more digits than a double holds, `Number` makes a whole number, or Infinity.
+  const isOutside =
+    typeof value === 'string' && DECIMAL.test(value) && Math.trunc(Number(value)) === Number(value)
   return miss(attempt, isOutside ? `an integer from ${min} to ${max}` : 'an integer', value)
 }
 
@@ -185,9 +188,8 @@ function recognise(text: string): JsonValue {
   // `-` and digits.
   if (first === 0x2d || (first >= 0x30 && first <= 0x39)) {
     if (!JSON_NUMBER.test(text)) return text
-    const number = Number(text)
-    if (Number.isSafeInteger(number)) return number + 0
-    return Number.isFinite(number) && !Number.isInteger(number) ? number : text
+    // -0 is 0.
+    return isKept(text) ? Number(text) + 0 : text
   }
   if (text === 'true') return true
   if (text === 'false') return false

@@ -1,15 +1,44 @@
+import { parseInteger } from './int64.ts'
 import { findJsonFault } from './json-fault.ts'
 import { skipString, skipValue } from './json-text.ts'
 
+const MIN = BigInt(Number.MIN_SAFE_INTEGER)
+const MAX = BigInt(Number.MAX_SAFE_INTEGER)
+/** Of at most 15 significant digits, which a double holds (`DBL_DIG` of C). */
+const SHORT = /^-?[\d.]{1,15}(?:[eE]|$)/
+
 /**
- * JSON as people write it. Integers beyond 2^53 are texts: as numbers they would be rounded.
+ * JSON as people write it. Numbers that a reader without a schema must not round are texts: see {@link isKept}.
  *
  * @throws {SyntaxError} with the place of the first fault.
  */
 export function parseExactJson(text: string): unknown {
   const value = parseLocated(text)
-  const exact = replaceNumbers(text, (number) => (isSafe(number) ? number : `"${number}"`))
-  return exact === text ? value : JSON.parse(exact)
+  return quoteNumbers(text, isKept) ?? value
+}
+
+/** JSON with some of its numbers as texts. @returns undefined where all of them are `kept`. */
+export function quoteNumbers(text: string, isKept: (number: string) => boolean): unknown {
+  const quoted = replaceNumbers(text, (number) => (isKept(number) ? number : `"${number}"`))
+  return quoted === text ? undefined : JSON.parse(quoted)
+}
+
+/**
+ * Whether a JSON number reads the same as an integer and as a double: a fraction, or an integer of up to ±(2^53 - 1). Not
+ * 9007199254740993, nor 1.00000000000000001, of which `JSON.parse` makes 1.
+ */
+export function isExact(number: string): boolean {
+  const double = Number(number)
+  if (!Number.isInteger(double)) return Number.isFinite(double)
+  return Number.isSafeInteger(double) && parseInteger(number, MIN, MAX) === double
+}
+
+/**
+ * Whether a JSON number of unknown type is a double: it is {@link isExact}, or written as a floating-point number of few
+ * digits, such as `1e300`. Digits beyond ±(2^53 - 1) may be an id.
+ */
+export function isKept(number: string): boolean {
+  return isExact(number) || (SHORT.test(number) && Number.isFinite(Number(number)))
 }
 
 /** @throws {SyntaxError} with the place of the first fault. */
@@ -40,8 +69,4 @@ export function replaceNumbers(text: string, replace: (number: string) => string
     } else at++
   }
   return exact + text.slice(copied)
-}
-
-function isSafe(number: string): boolean {
-  return !/^-?\d+$/.test(number) || Number.isSafeInteger(Number(number))
 }

@@ -1,11 +1,19 @@
 /** Most digits of a 64-bit integer. */
 const MAX_DIGITS = 20
 
+/** A number with a fraction or an exponent (RFC 8259 §6). */
+const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
+
 /**
  * Whole number from decimal text, leading zeros dropped: a number while it is safe, else a string, which JSON
- * readers that know 64-bit integers accept as well (ProtoJSON mapping). Undefined when it is none or out of bounds.
+ * readers that know 64-bit integers accept as well (ProtoJSON mapping). `1.0` and `1e3` are whole numbers, as they
+ * are to JSON Schema. Undefined when it is none or out of bounds.
  */
 export function parseInteger(text: string, min: bigint, max: bigint): number | string | undefined {
+  if (/[.eE]/.test(text)) {
+    const whole = toWhole(text)
+    return whole === undefined ? undefined : parseInteger(whole, min, max)
+  }
   const negative = text.charCodeAt(0) === 0x2d
   const first = negative ? 1 : 0
   if (text.length === first) return undefined
@@ -25,6 +33,21 @@ export function parseInteger(text: string, min: bigint, max: bigint): number | s
   }
   const exact = BigInt(digits)
   return exact >= min && exact <= max ? exact.toString() : undefined
+}
+
+/** Digits of a number with a fraction or an exponent; undefined where it is no whole number, or has more digits than 64 bits. */
+function toWhole(text: string): string | undefined {
+  const [, sign = '', whole, fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
+  if (whole === undefined) return undefined
+  const digits = whole + fraction
+  let start = 0
+  let end = digits.length
+  while (end > 0 && digits.charCodeAt(end - 1) === 0x30) end--
+  if (end === 0) return '0'
+  while (digits.charCodeAt(start) === 0x30) start++
+  const point = whole.length + Number(exponent)
+  if (point < end || point - start > MAX_DIGITS) return undefined
+  return sign + digits.slice(start, end).padEnd(point - start, '0')
 }
 
 /** JSON of a value that may hold bigints: numbers while they are safe, else strings. */

@@ -3,6 +3,7 @@ import { Type } from '../../core/schema.ts'
 import { toConfigValue } from '../../sdk/config-value.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import type { StandardSchema } from '../../sdk/schema.ts'
+import { Int64 } from '../../sdk/schema-types.ts'
 
 const of = (json: unknown) => toConfigValue({ path: 'a.b', data: JSON.stringify(json) })
 const nothing = toConfigValue({ path: 'a.b' })
@@ -156,6 +157,15 @@ check(
   ],
   [],
 )
+
+t.test('scan rejects an integer that would be rounded, naming it', async (t) => {
+  const value = toConfigValue({ path: 'app.ids', data: '{"first":9007199254740993}' })
+  await t.rejects(value.scan(Type.Object({ first: Type.Integer() })), {
+    name: 'SchemaError',
+    message: /^app.ids.first must be an integer from .*, got 9007199254740993$/,
+  })
+  t.same(await value.scan(Type.Object({ first: Int64() })), { first: 9007199254740993n })
+})
 
 t.test('without a fallback there is an empty one', async (t) => {
   for (const value of [nothing, failed]) {

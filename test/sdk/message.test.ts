@@ -36,6 +36,17 @@ t.test('a subscriber that is none is refused', async (t) => {
     })
 })
 
+t.test('a message with an integer that would be rounded does not fit', async (t) => {
+  const handle = createMessageHandler('ids', () => void t.fail('delivered'), Type.Integer(), {
+    service: '',
+  })
+  await t.rejects(handle({ headers: {}, body: Buffer.from('9007199254740993') }), {
+    name: 'SchemaError',
+    message:
+      'message must be an integer from -9007199254740991 to 9007199254740991, got 9007199254740993',
+  })
+})
+
 t.test('what cannot be said is refused', async (t) => {
   t.throws(() => encodeMessage({ count: 5n }, {}), {
     message:

@@ -9,6 +9,8 @@ t.test('integers: decimal, hexadecimal, octal, binary; beyond 2^53 as digits', (
     ['9223372036854775807', 'int64', '9223372036854775807'],
     ['18446744073709551615', 'uint64', '18446744073709551615'],
     ['9007199254740991', 'int64', 9007199254740991],
+    ['1e3', 'int32', 1000],
+    ['9007199254740993.0', 'int64', '9007199254740993'],
   ] as const
   for (const [text, type, value] of cases) t.equal(parseInteger(text, type), value, text)
   t.end()
@@ -18,6 +20,10 @@ t.test('what is none says what it must be', (t) => {
   const cases = [
     ['', 'int64', 'must be an int64 such as 42 or 0x2a, got ""'],
     ['1.5', 'int32', 'must be an int32 such as 42 or 0x2a, got "1.5"'],
+    [
+      ...['9007199254740993.0', 'integer'],
+      'must be an integer such as 42 or 0x2a, got "9007199254740993.0"',
+    ],
     ['-1', 'uint32', 'must be an uint32, from 0 to 4294967295, got "-1"'],
     ['2147483648', 'int32', 'must be an int32, from -2147483648 to 2147483647, got "2147483648"'],
   ] as const
