@@ -5,7 +5,7 @@ import { parseDuration } from '../core/units.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { findService, suggestService } from './find-services.ts'
 import { OUTPUT_FLAGS } from './format.ts'
-import { parseJson, parseText, readBytes, readJsonLines, toWritten } from './input.ts'
+import { readJsonLines, readText, toWritten, toWrittenList } from './input.ts'
 import { CliError, EXIT } from './output.ts'
 import { printReplies, printReply, toReplyFormat } from './replies.ts'
 import { SESSION_FLAGS, type Session, type SessionCall, withSession } from './session.ts'
@@ -25,7 +25,7 @@ export async function runCall(cli: CAC): Promise<void> {
   const { service, endpoint, request } = toCall('call', words)
   const format = toReplyFormat(flags.output)
   const options = toOptions(flags)
-  const body = parseText(String(await readBytes(request)), 'the request')
+  const body = toWritten(await readText(request, 'the request'), 'the request')
   await withSession(flags, async (session) => {
     const reply = session.call(service, endpoint, body, options)
     await printReply(format, await orSuggest(session, service, endpoint, reply))
@@ -41,7 +41,7 @@ export async function runStream(cli: CAC): Promise<void> {
   const requests =
     request === STANDARD_INPUT
       ? readJsonLines('a line of standard input')
-      : toWritten(parseJson(String(await readBytes(request)), 'the request'))
+      : toWrittenList(await readText(request, 'the request'), 'the request')
   await withSession(flags, (session) => {
     const printed = printReplies(format, session.stream(service, endpoint, requests, options))
     return orSuggest(session, service, endpoint, printed)

@@ -5,13 +5,13 @@ import { suggest } from '../core/suggest.ts'
 import { toTimeout } from './call.ts'
 import { COMMANDS } from './command-table.ts'
 import { findEndpoint, toWords } from './dynamic/endpoint-words.ts'
-import { toFields } from './dynamic/fields.ts'
+import { type Field, toFields } from './dynamic/fields.ts'
 import { formatEndpointHelp, formatServiceHelp } from './dynamic/help.ts'
 import { type GivenFlags, readFlags, splitWords } from './dynamic/read-flags.ts'
 import { toRequest } from './dynamic/to-request.ts'
 import { findEnvironment, listEnvironments } from './environments.ts'
 import { findService, listServices } from './find-services.ts'
-import { readJson, readJsonLines, toWritten } from './input.ts'
+import { parseJson, readJsonLines, readText, toWritten, toWrittenList } from './input.ts'
 import { CliError } from './output.ts'
 import { printReplies, printReply, toReplyFormat } from './replies.ts'
 import { openSession, type Session, type SessionCall } from './session.ts'
@@ -95,14 +95,29 @@ async function call(
     const requests = readJsonLines('a line of standard input')
     return printReplies(format, session.stream(service, endpoint.name, requests, options))
   }
-  const whole = json === undefined ? undefined : await readJson(json, '--json')
-  const request = await toRequest(whole, given.fields, fields, command)
-  if (isStream) {
-    const requests = toWritten(request)
+  const text = json === undefined ? undefined : await readText(json, '--json')
+  const isWhole = text !== undefined && given.fields.size === 0
+  if (isStream && isWhole) {
+    const requests = toWrittenList(text, '--json')
     return printReplies(format, session.stream(service, endpoint.name, requests, options))
   }
-  const body = new WrittenJson(formatWritten(request))
-  await printReply(format, await session.call(service, endpoint.name, body, options))
+  const request = isWhole
+    ? toWritten(text, '--json')
+    : await mergeFlags(text, given.fields, fields, command)
+  if (isStream)
+    return printReplies(format, session.stream(service, endpoint.name, request, options))
+  await printReply(format, await session.call(service, endpoint.name, request, options))
+}
+
+/** The request of `--json` with the fields of flags over it. @throws {CliError} */
+async function mergeFlags(
+  text: string | undefined,
+  given: GivenFlags['fields'],
+  fields: readonly Field[],
+  command: string,
+): Promise<WrittenJson> {
+  const whole = text === undefined ? {} : parseJson(text, '--json')
+  return new WrittenJson(formatWritten(await toRequest(whole, given, fields, command)))
 }
 
 /** All versions. @throws {CliError} when nobody knows the service, with what may have been meant. */

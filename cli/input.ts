@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { formatWritten, parseWrittenJson, WrittenJson } from '../core/request/written-json.ts'
+import { splitList } from '../core/request/json-text.ts'
+import { parseWrittenJson, WrittenJson } from '../core/request/written-json.ts'
 import { CliError, EXIT } from './output.ts'
 
 const STANDARD_INPUT = '-'
@@ -40,16 +41,11 @@ export async function readText(argument: string, what: string): Promise<string> 
 }
 
 /**
- * JSON out of an argument, as {@link readBytes} has it. Numbers that JavaScript would change are {@link WrittenJson}.
+ * JSON out of a text. Numbers that JavaScript would change are {@link WrittenJson}.
  *
  * @param what it is called in errors.
  * @throws {CliError} when it is not JSON, with the position of the first fault.
  */
-export async function readJson(argument: string, what: string): Promise<unknown> {
-  return parseJson(String(await readBytes(argument)), what)
-}
-
-/** As {@link readJson}, from the text itself. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return parseWrittenJson(text)
@@ -61,16 +57,16 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** JSON that is sent as it is written. @param what it is called in errors. @throws {CliError} */
-export function parseText(text: string, what: string): WrittenJson {
+/** A request that is sent as it is written. @param what it is called in errors. @throws {CliError} */
+export function toWritten(text: string, what: string): WrittenJson {
   parseJson(text, what)
   return new WrittenJson(text.trim())
 }
 
-/** What {@link parseJson} gave, as a request, or of a list as several, with its numbers as they were written. */
-export function toWritten(value: unknown): WrittenJson | readonly WrittenJson[] {
-  const write = (part: unknown): WrittenJson => new WrittenJson(formatWritten(part))
-  return Array.isArray(value) ? value.map(write) : write(value)
+/** As {@link toWritten}, of a list several requests. */
+export function toWrittenList(text: string, what: string): WrittenJson | readonly WrittenJson[] {
+  const written = toWritten(text, what)
+  return splitList(written.text)?.map((item) => new WrittenJson(item)) ?? written
 }
 
 /** Whether it stands for itself. */
@@ -95,5 +91,5 @@ async function readStandardInput(): Promise<Buffer> {
 export async function* readJsonLines(what: string): AsyncGenerator<WrittenJson, void, undefined> {
   const { createInterface } = await import('node:readline')
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity }))
-    if (line.trim() !== '') yield parseText(line, what)
+    if (line.trim() !== '') yield toWritten(line, what)
 }

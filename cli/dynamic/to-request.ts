@@ -7,7 +7,6 @@ type Tree = Record<string, unknown>
 /**
  * The request out of what was given: the whole of it, and over it single fields.
  *
- * @param whole undefined: nothing was.
  * @param command in errors.
  * @throws {CliError} for a value that does not fit, and for fields that must be there and are not.
  */
@@ -17,8 +16,7 @@ export async function toRequest(
   fields: readonly Field[],
   command: string,
 ): Promise<unknown> {
-  if (whole !== undefined && given.size === 0) return whole
-  const request = toTree(whole ?? {}, 'the request given as --json')
+  const request = toTree(whole, 'the request given as --json')
   // A message before its fields.
   const ordered = [...given].sort(([a], [b]) => a.path.length - b.path.length)
   for (const [field, texts] of ordered)

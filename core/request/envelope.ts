@@ -1,7 +1,7 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { badRequest } from './bad-request.ts'
 import { parseJson } from './json.ts'
-import { skipBlanks, skipValue, splitObject } from './json-text.ts'
+import { splitList, splitObject } from './json-text.ts'
 import type { RequestType } from './media-type.ts'
 import { decodeUtf8 } from './utf8.ts'
 
@@ -54,19 +54,17 @@ function openJsonRpc(body: Uint8Array, id: string): Uint8Array {
   parseJson(text, 'request body', id)
   const params = splitObject(text)?.get('params')
   // As it is written, to the digit.
-  const request = params?.startsWith('[') ? onlyItem(params) : params
-  if (request === undefined || !request.startsWith('{')) {
+  const items = params === undefined ? undefined : splitList(params)
+  const request = items === undefined ? params : items[0]
+  if (
+    request === undefined ||
+    (items !== undefined && items.length > 1) ||
+    !request.startsWith('{')
+  ) {
     const wanted = 'must be {"id": …, "method": …, "params": [{…}]}, with one object in params'
     throw badRequest(id, `request body of application/json-rpc ${wanted}`)
   }
   return Buffer.from(request)
-}
-
-/** The item of a list that has one. */
-function onlyItem(list: string): string | undefined {
-  const start = skipBlanks(list, 1)
-  const end = skipValue(list, start)
-  return list[skipBlanks(list, end)] === ']' ? list.slice(start, end) : undefined
 }
 
 function openProtoRpc(body: Uint8Array, id: string): Uint8Array {

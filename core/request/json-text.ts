@@ -40,6 +40,21 @@ export function splitObject(text: string): Map<string, string> | undefined {
   return members
 }
 
+/** The items of a list as they are written; undefined when the text is no list. */
+export function splitList(text: string): string[] | undefined {
+  let at = skipBlanks(text, 0)
+  if (text[at] !== '[') return undefined
+  const items: string[] = []
+  at = skipBlanks(text, at + 1)
+  while (text[at] !== ']') {
+    const end = skipValue(text, at)
+    items.push(text.slice(at, end))
+    at = skipBlanks(text, end)
+    if (text[at] === ',') at = skipBlanks(text, at + 1)
+  }
+  return items
+}
+
 /** Position behind the value that begins at `at`. */
 export function skipValue(text: string, at: number): number {
   let depth = 0

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseJson, parseText, readBytes, readJson, readText, toWritten } from '../../cli/input.ts'
+import { parseJson, readBytes, readText, toWritten, toWrittenList } from '../../cli/input.ts'
 import type { WrittenJson } from '../../core/request/written-json.ts'
 
 const folder = t.testdir()
@@ -23,24 +23,26 @@ t.test('text of a file has no line feed at its end, what is typed keeps it', asy
 })
 
 t.test('what is no JSON is refused with the place of the first fault', async (t) => {
-  await t.rejects(readJson('{"a":}', 'the request'), {
+  t.throws(() => parseJson('{"a":}', 'the request'), {
     message: 'the request must be JSON: expected a value at position 5, got "}"',
     status: 2,
   })
 })
 
-t.test('numbers are written again as they were', async (t) => {
-  const text =
-    '{"id":9007199254740993,"n":[-9223372036854775808,1.0,-0,1E400,1e30],"t":"9007199254740993 \\" 1","d":0.1000000000000000055}'
-  t.equal((toWritten(parseJson(text, 'x')) as WrittenJson).text, text)
-  t.equal(parseText(` ${text}\n`, 'x').text, text)
+const TYPED =
+  '{"2": 9007199254740993, "1":[-9223372036854775808,1.0,-0,1E400,1e30],\n"t":"\\u00e4\\/ 1.0", "d":0.1000000000000000055,"d":1}'
+
+t.test('a request is sent as it is typed: digits, names, escapes and blanks', async (t) => {
+  t.equal(toWritten(` ${TYPED}\n`, 'x').text, TYPED)
+  t.equal((toWrittenList(TYPED, 'x') as WrittenJson).text, TYPED)
   t.same(parseJson('{"a":[1,-0.5,"1.0"]}', 'x'), { a: [1, -0.5, '1.0'] }, 'others are numbers')
 })
 
-t.test('a list is several requests', async (t) => {
-  const written = toWritten(parseJson('[{"n":1.0},2]', 'x')) as readonly WrittenJson[]
+t.test('a list is several requests, each as it is typed', async (t) => {
+  const written = toWrittenList(`[ ${TYPED} ,2,[ 1.0 ]]`, 'x') as readonly WrittenJson[]
   t.same(
     written.map(({ text }) => text),
-    ['{"n":1.0}', '2'],
+    [TYPED, '2', '[ 1.0 ]'],
   )
+  t.same(toWrittenList(' [ ] ', 'x'), [])
 })
