@@ -1,6 +1,4 @@
 import { GatewayError } from '../core/errors.ts'
-import { parseExactJson } from '../core/request/exact-json.ts'
-import { parseJson } from '../core/request/json.ts'
 import { WrittenJson } from '../core/request/written-json.ts'
 import {
   type CallReceiver,
@@ -70,17 +68,14 @@ export class InProcessCaller implements Caller {
 }
 
 /**
- * What JSON would make of a value on its way to a service of this process: a copy.
+ * What JSON would make of a value on its way to a service of this process: a copy, or its text.
  *
  * @throws {TypeError} when JSON cannot say it.
- * @throws {GatewayError} 400 when it is beyond the bounds of requests.
  */
-export function toLocalValue(value: unknown, id: string): unknown {
+export function toLocalValue(value: unknown): unknown {
+  if (value instanceof WrittenJson) return value
   const copied = copyJson(value)
-  if (copied !== NOT_PLAIN) return copied
-  // Sent to another process, its digits would arrive as well.
-  if (value instanceof WrittenJson) return parseExactJson(value.text)
-  return parseJson(json.encode(value), 'request body', id)
+  return copied === NOT_PLAIN ? new WrittenJson(json.encode(value) as string) : copied
 }
 
 /** What follows it is a microtask, for half of what `queueMicrotask` takes. */

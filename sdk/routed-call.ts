@@ -111,7 +111,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
 
   /** The request, for a service of this process, which may change what it gets: what may be sent again is a copy. */
   takeValue(): unknown {
-    return this.retries > 0 ? toLocalValue(this.value, this.service) : this.value
+    return this.retries > 0 ? toLocalValue(this.value) : this.value
   }
 
   /** Fills in the body. What it throws is what the caller gets. */

@@ -3,6 +3,7 @@
 import type { Span } from '../core/contracts/tracer.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
+import { WrittenJson } from '../core/request/written-json.ts'
 import type { CallReceiver, CancelReason } from '../core/rpc/call.ts'
 import { isErrorCode, toFailFields } from '../core/rpc/fail.ts'
 import { PAYLOAD_MAX_BYTES } from '../core/rpc/frames.ts'
@@ -296,6 +297,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 
   #decode(body: unknown): unknown {
+    if (body instanceof WrittenJson) return this.#endpoint.decode(body.text, false, this.service)
     if (this.#isLocal) return this.#endpoint.admit(body === undefined ? {} : body, this.service)
     return this.#endpoint.decode(body as string | Uint8Array, this.#isProtobuf, this.service)
   }

@@ -93,7 +93,7 @@ export class StreamCall extends RoutedCall {
     const iterator = requests === undefined ? undefined : toIterator(requests)
     if (requests !== undefined && iterator === undefined) {
       this.#isEnded = true
-      if (this.isLocal) this.value = toLocalValue(requests, this.service)
+      if (this.isLocal) this.value = toLocalValue(requests)
       else this.body = json.encode(requests)
       return
     }
@@ -207,7 +207,7 @@ export class StreamCall extends RoutedCall {
 
   #encode(request: unknown): string {
     // A value of this process passes through as one.
-    if (this.isLocal) return toLocalValue(request, this.service) as string
+    if (this.isLocal) return toLocalValue(request) as string
     return json.encode(request) as string
   }
 

@@ -26,7 +26,7 @@ export class UnaryCall extends RoutedCall {
   }
 
   protected prepare(): void {
-    if (this.isLocal) this.value = toLocalValue(this.#request, this.service)
+    if (this.isLocal) this.value = toLocalValue(this.#request)
     else this.body = json.encode(this.#request)
   }
 

@@ -34,7 +34,7 @@ t.test('a copy is what JSON would make of the value', async (t) => {
     fc.property(fc.jsonValue(), (value) => {
       const copy = copyJson(value)
       const text = JSON.stringify(value)
-      return copy === NOT_PLAIN ? /__proto__|toJSON/.test(text) : JSON.stringify(copy) === text
+      return copy === NOT_PLAIN ? /__proto__|toJSON|\d{16}|e\+/.test(text) : JSON.stringify(copy) === text
     }),
   )
 })
@@ -64,6 +64,8 @@ t.test('what JSON itself has to say is not copied', async (t) => {
     new Point(),
     new Uint8Array(2),
     Object('boxed'),
+    2 ** 53,
+    1e300,
     loop,
     [deep],
     JSON.parse('{"__proto__":{"a":1}}'),

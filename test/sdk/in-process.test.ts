@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { GatewayError } from '../../core/errors.ts'
+import { WrittenJson } from '../../core/request/written-json.ts'
 import type { Dispatch } from '../../core/rpc/call.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
 import { WINDOW_BYTES } from '../../core/rpc/frames.ts'
@@ -403,15 +404,35 @@ t.test('two ends that only wait for one another let the event loop turn', async 
 })
 
 t.test('what a value becomes on its way', async (t) => {
-  t.strictSame(toLocalValue({ a: new Date(0), b: 5n }, 'greeter'), {
-    a: '1970-01-01T00:00:00.000Z',
-    b: 5,
-  })
-  t.throws(() => toLocalValue(JSON.parse('{"__proto__":1}'), 'greeter'), {
-    code: 400,
-    id: 'greeter',
-  })
+  t.strictSame(toLocalValue({ a: 1 }), { a: 1 })
+  const written = toLocalValue({ a: new Date(0), b: 5n, c: 2 ** 53 })
+  const text = '{"a":"1970-01-01T00:00:00.000Z","b":5,"c":9007199254740992}'
+  t.same(written, new WrittenJson(text))
+  t.equal(toLocalValue(written), written)
   const loop: unknown[] = []
   loop.push(loop)
-  t.throws(() => toLocalValue(loop, 'greeter'), TypeError)
+  t.throws(() => toLocalValue(loop), TypeError)
+})
+
+t.test('integers are as exact within a process as over a connection', async (t) => {
+  const handle = ({ n }: { n: unknown }) => ({ got: String(n) })
+  const clients = await openAll(t, {
+    integer: endpoint({ request: Type.Object({ n: Type.Integer() }), handle }),
+    int64: endpoint({ request: Type.Object({ n: Int64() }), handle }),
+    number: endpoint({ request: Type.Object({ n: Type.Number() }), handle }),
+  })
+  for (const client of clients) {
+    for (const n of [2 ** 53, 1e300, 2n ** 63n - 1n])
+      await t.rejects(client.call('greeter', 'A.Integer', { n }), { code: 400 }, String(n))
+    const request = new WrittenJson('{"n":9007199254740993}')
+    await t.rejects(client.call('greeter', 'A.Integer', request), {
+      code: 400,
+      message: /got 9007199254740993$/,
+    })
+    t.same(await client.call('greeter', 'A.Int64', request), { got: '9007199254740993' })
+    t.same(await client.call('greeter', 'A.Number', request), { got: '9007199254740992' })
+    t.same(await client.call('greeter', 'A.Number', { n: 1e300 }), { got: '1e+300' })
+    const hostile = JSON.parse('{"__proto__":1}')
+    await t.rejects(client.call('greeter', 'A.Number', hostile), { code: 400, id: 'greeter' })
+  }
 })
