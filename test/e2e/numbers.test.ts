@@ -1,0 +1,144 @@
+import { Readable } from 'node:stream'
+import t from 'tap'
+import { runCall } from '../../cli/call.ts'
+import { runDynamic } from '../../cli/dynamic.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { Type } from '../../core/schema.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import type { Schema } from '../../sdk/schema.ts'
+import { Int64, Uint64 } from '../../sdk/schema-types.ts'
+import { Service } from '../../sdk/service.ts'
+import { openCliServer } from '../fixtures/cli-server.ts'
+import { createQuietLog } from '../fixtures/sdk-services.ts'
+
+const { run, proxy, url, token } = await openCliServer(t)
+
+const show = (n: Schema) =>
+  endpoint({
+    request: Type.Object({ n: n as ReturnType<typeof Type.Integer> }),
+    response: Type.Object({ got: Type.String() }),
+    handle: ({ n }) => ({ got: String(n) }),
+  })
+const endpoints: Endpoints = {
+  integer: show(Type.Integer()),
+  nullable: show(Type.Union([Type.Integer(), Type.Null()])),
+  int64: show(Int64()),
+  uint64: show(Uint64()),
+  number: show(Type.Number()),
+}
+const nums = new Service({
+  ...{ name: 'nums', proxy, auth: { id: 'admin', secret: 'mx' }, log: createQuietLog().log },
+}).handle('Nums', endpoints)
+await nums.start()
+t.teardown(() => nums.stop())
+
+/** What came of a request: what the handler got, or `400` and what the error says. */
+interface Outcome {
+  readonly got: string
+  readonly error?: string
+}
+
+async function send(path: string, body?: string, type = 'application/json'): Promise<Outcome> {
+  const response = await fetch(`${url}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': type },
+    ...(body !== undefined && { body }),
+  })
+  const { got, Detail: error } = (await response.json()) as { got?: string; Detail: string }
+  return got === undefined ? { got: String(response.status), error } : { got }
+}
+
+/** A command in this process. One that a flag stops is told as the 400 that it stands for. */
+async function type(command: Parameters<typeof run>[0]): Promise<Outcome> {
+  try {
+    return JSON.parse(await run(command, 'nums')) as Outcome
+  } catch (error) {
+    const { message, status, cause } = error as Error & { status: number }
+    const isRejected = status === 2 || (cause instanceof GatewayError && cause.code === 400)
+    return { got: isRejected ? '400' : message, error: message }
+  }
+}
+
+const dynamic = (...args: string[]): Promise<Outcome> => type(() => runDynamic('nums', args, []))
+
+/** With a text at standard input. */
+async function pipe(text: string, work: () => Promise<Outcome>): Promise<Outcome> {
+  const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
+  Object.defineProperty(process, 'stdin', {
+    ...stdin,
+    get: () => Readable.from([Buffer.from(text)]),
+  })
+  try {
+    return await work()
+  } finally {
+    Object.defineProperty(process, 'stdin', stdin)
+  }
+}
+
+const toMethod = (name: string): string => `Nums.${name[0]!.toUpperCase()}${name.slice(1)}`
+
+type Send = (name: string, json: string) => Promise<Outcome>
+
+const BODIES: Readonly<Record<string, Send>> = {
+  'POST body': (name, n) => send(`/nums/nums/${name}`, `{"n":${n}}`),
+  'JSON-RPC envelope': (name, n) =>
+    send(`/nums/nums/${name}`, `{"id":1,"params":[{"n":${n}}]}`, 'application/json-rpc'),
+  '/rpc': (name, n) =>
+    send('/rpc', `{"service":"nums","method":"${toMethod(name)}","request":{"n":${n}}}`),
+  'mx call': (name, n) =>
+    type(() =>
+      runCall({ rawArgs: ['node', 'mx', 'call', 'nums', toMethod(name), `{"n":${n}}`] } as never),
+    ),
+  '--json': (name, n) => dynamic(name, '--json', `{"n":${n}}`),
+  'standard input': (name, n) => pipe(`{"n":${n}}\n`, () => dynamic(name, '-')),
+}
+const WAYS: Readonly<Record<string, Send>> = {
+  'GET query': (name, n) => send(`/nums/nums/${name}?n=${n}`),
+  form: (name, n) => send(`/nums/nums/${name}`, `n=${n}`, 'application/x-www-form-urlencoded'),
+  flag: (name, n) => dynamic(name, `--n=${n}`),
+  ...BODIES,
+}
+
+async function check(
+  ways: Readonly<Record<string, Send>>,
+  typed: string,
+  expected: Readonly<Record<string, string>>,
+): Promise<void> {
+  await t.test(typed, async (t) => {
+    for (const [name, wanted] of Object.entries(expected))
+      for (const [way, send] of Object.entries(ways)) {
+        const { got, error } = await send(name, typed)
+        t.equal(got, wanted, `${way}, ${name}: ${error}`)
+        if (wanted === '400') t.match(error, typed.replaceAll('"', ''), `${way}, ${name} is named`)
+      }
+  })
+}
+
+const NAMES = ['integer', 'nullable', 'int64', 'uint64', 'number']
+const TABLE: Readonly<Record<string, readonly string[]>> = {
+  '9007199254740991': Array(5).fill('9007199254740991'),
+  '9007199254740992': ['400', '400', ...Array(3).fill('9007199254740992')],
+  '9007199254740993': ['400', '400', '9007199254740993', '9007199254740993', '9007199254740992'],
+  '-9007199254740993': ['400', '400', '-9007199254740993', '400', '-9007199254740992'],
+  '9007199254740993.0': ['400', '400', '9007199254740993', '9007199254740993', '9007199254740992'],
+  '9.007199254740993e15': [
+    ...['400', '400', '9007199254740993', '9007199254740993', '9007199254740992'],
+  ],
+  '12345678901234567890': ['400', '400', '400', '12345678901234567890', '12345678901234567000'],
+  '1e300': ['400', '400', '400', '400', '1e+300'],
+  '1e400': ['400', '400', '400', '400', '400'],
+  '1e3': ['1000', '1000', '1000', '1000', '1000'],
+  '1.5': ['400', '400', '400', '400', '1.5'],
+  '0.1': ['400', '400', '400', '400', '0.1'],
+  '-0': ['0', '0', '0', '0', '0'],
+}
+for (const [typed, row] of Object.entries(TABLE))
+  await check(WAYS, typed, Object.fromEntries(NAMES.map((name, i) => [name, row[i]!])))
+
+// An integer of 64 bits may be a string (ProtoJSON); beyond 2^53 other integers may not.
+await check(BODIES, '"9007199254740993"', {
+  integer: '400',
+  int64: '9007199254740993',
+  uint64: '9007199254740993',
+  number: '400',
+})
