@@ -1,6 +1,5 @@
 import type { CAC } from 'cac'
 import { GatewayError } from '../core/errors.ts'
-import { findMismatch } from './check-rule.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { parseExpiry } from './expiry.ts'
 import { type Format, OUTPUT_FLAGS, print, toFormat } from './format.ts'
@@ -59,6 +58,7 @@ interface TestedCall {
   readonly rule?: Rule
   /** Whose rules decide. */
   readonly namespace: string
+  readonly warning?: string
 }
 
 type AuthSession = Session & { readonly format: Format; readonly options: object }
@@ -114,8 +114,7 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     words: 'create rule',
     args: ['ID'],
     run: ([id], flags) =>
-      withSession(flags, async (session) => {
-        const { call, options, format } = session
+      withSession(flags, async ({ call, options, format }) => {
         const { scope = PUBLIC, force = false } = flags
         const rule: Rule = {
           id: id!,
@@ -124,9 +123,9 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
           resource: toResource(flags.resource),
           priority: toPriority(flags.priority ?? '0'),
         }
-        await changeRules(call, 'Rules.Create', { rule, options }, force)
+        const { warning } = await changeRules(call, 'Rules.Create', { rule, options }, force)
         await print(format, rule, 'Rule created\n')
-        await warnOfMismatch(session, rule.resource)
+        warn(warning)
       }),
   },
   {
@@ -191,16 +190,15 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     words: 'test',
     args: ['SERVICE', 'ENDPOINT'],
     run: ([name, endpoint], flags) =>
-      withSession(flags, async (session) => {
-        const { call, options, format } = session
+      withSession(flags, async ({ call, options, format }) => {
         const resource = { type: flags.type ?? 'service', name: name!, endpoint: endpoint! }
         const { account = '', domain = '' } = flags
         const request = { resource, account, domain, options }
         const ruling = await call<TestedCall>('auth', 'Rules.Test', request)
-        const { granted, rule, namespace } = ruling
+        const { granted, rule, namespace, warning } = ruling
         const by = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
         await print(format, ruling, `${granted ? 'granted' : 'denied'} (${by} in ${namespace})\n`)
-        await warnOfMismatch(session, resource)
+        warn(warning)
         if (!granted) process.exitCode = EXIT.failed
       }),
   },
@@ -230,9 +228,8 @@ async function withSession(
   }
 }
 
-async function warnOfMismatch(session: Session, resource: Rule['resource']): Promise<void> {
-  const mismatch = await findMismatch(session, resource)
-  if (mismatch !== undefined) printProblems([mismatch])
+function warn(warning: string | undefined): void {
+  if (warning !== undefined) printProblems([warning])
 }
 
 /** Asks at a terminal before a change after which nobody could log in, or its maker change the rules any more (reference 15.14). */
@@ -241,16 +238,16 @@ async function changeRules(
   endpoint: string,
   request: object,
   force: boolean,
-): Promise<void> {
+): Promise<{ readonly warning?: string }> {
   try {
-    await call('auth', endpoint, { ...request, force })
+    return await call('auth', endpoint, { ...request, force })
   } catch (error) {
     const lost = findLost(error)
     if (lost === undefined || !process.stdin.isTTY) throw error
     const answer = await ask(`${lost}. Do it nonetheless? [y/N] `, '--force')
     if (!/^y(?:es)?$/i.test(answer.trim()))
       throw new CliError('nothing was changed', { cause: error })
-    await call('auth', endpoint, { ...request, force: true })
+    return await call('auth', endpoint, { ...request, force: true })
   }
 }
 

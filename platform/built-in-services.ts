@@ -5,6 +5,7 @@ import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Maybe } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { EventTopic } from '../core/contracts/events.ts'
+import type { Service as RegisteredService } from '../core/contracts/registry.ts'
 import type { EgressPolicy } from '../core/egress/egress-policy.ts'
 import type { Network } from '../core/network/network.ts'
 import { createQuota } from '../core/quota.ts'
@@ -166,6 +167,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const auth = await openAuthService({
         ...toOptions('auth', context),
         store: made.store!.store,
+        findService: (namespace, name) => findRegistered(context.registries, namespace, name),
         async audit(record) {
           await forgetPassword(record, folder)
           await begun
@@ -260,6 +262,16 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
 /** The services of a server. */
 export function listBuiltIns(settings: Settings): readonly BuiltInEntry[] {
   return BUILT_IN_SERVICES.filter(({ isWanted }) => isWanted?.(settings) ?? true)
+}
+
+/** Makes no registry for a namespace that has no services. */
+function findRegistered(
+  { registry, create, list }: ServerRegistries,
+  namespace: string,
+  name: string,
+): Maybe<readonly RegisteredService[]> {
+  if (namespace === DEFAULT_NAMESPACE) return registry.getService(name)
+  return list().has(namespace) ? create(namespace).getService(name) : []
 }
 
 async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {

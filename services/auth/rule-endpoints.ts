@@ -17,6 +17,7 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { Accounts } from './accounts.ts'
 import type { Audit } from './audit.ts'
 import { toResource, toRule } from './check-rule.ts'
+import { type FindService, findMismatch } from './find-mismatch.ts'
 import {
   idOf,
   namespaceOf,
@@ -36,6 +37,7 @@ export interface RuleEndpointsOptions {
   readonly source: AuthSource
   readonly watchers: Watchers
   readonly audit: Audit
+  readonly findService: FindService
 }
 
 /** Rules as they are told to who watches. */
@@ -57,6 +59,12 @@ const Force: TUnsafe<boolean> = Type.Unsafe(
       'Apply the change even if only operators can log in afterwards, or the caller can no longer change rules. Requires an operator.',
   }),
 )
+const Warning = Type.Optional(
+  Type.String({
+    description:
+      'Why no call is judged by this endpoint: the service is registered, and has others. Absent: it may be.',
+  }),
+)
 /** Rules, or names, of a message. */
 const PAGE = 500
 
@@ -75,7 +83,7 @@ const NamesNews: TUnsafe<NamespaceNews> = Type.Unsafe(
 
 /** What the handler `Rules` offers (reference 2.1). */
 export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
-  const { accounts, rules, source, watchers, audit } = options
+  const { accounts, rules, source, watchers, audit, findService } = options
 
   async function* tellRules(namespace: string, signal: AbortSignal): AsyncIterable<RuleNews> {
     for await (const all of source.watchRules(namespace, signal))
@@ -92,7 +100,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
       description: 'Makes a rule.',
       idempotent: false,
       request: Type.Object({ rule: RuleOfCaller, force: Force, options: Options }),
-      response: Type.Object({}),
+      response: Type.Object({ warning: Warning }),
       async handle({ rule: given, force, options }, ctx) {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
@@ -101,7 +109,8 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         const rule = toRule(given, errorId)
         await rules.create(namespace, rule, { force, caller }, errorId)
         audit(ctx, 'rule.create', { namespace, target: describe(rule) })
-        return {}
+        const warning = await findMismatch(findService, toNamespaces(namespace), rule.resource)
+        return warning === undefined ? {} : { warning }
       },
     }),
 
@@ -150,6 +159,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         granted: Type.Boolean(),
         rule: Type.Optional(ToldRule),
         namespace: Type.String({ description: 'Whose rules decide.' }),
+        warning: Warning,
       }),
       async handle({ resource: given, account: id, domain, options }, ctx) {
         const errorId = idOf(ctx)
@@ -162,13 +172,16 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
           throw badRequest(errorId, 'Account not found with this ID')
         if (isAlwaysAllowed(account, { ...resource, endpoint: toJudged(resource.endpoint) }))
           return { granted: true, namespace: DEFAULT_NAMESPACE }
+        const places = toNamespaces(namespace).filter((each) => domain === '' || domain === each)
+        const mismatch = await findMismatch(findService, places, resource)
+        const warning = mismatch === undefined ? {} : { warning: mismatch }
         const judge = async (where: string) => {
           const book = new RuleBook(where, await rules.list(where, ctx.signal))
           const { type, name, endpoint } = resource
           const { granted, rule } = book.caller(account).access(type, name, toJudged(endpoint))
           return rule === undefined
-            ? { granted, namespace: where }
-            : { granted, rule, namespace: where }
+            ? { granted, namespace: where, ...warning }
+            : { granted, rule, namespace: where, ...warning }
         }
         const own = await judge(namespace)
         // As `judgeCall` has it.
@@ -205,6 +218,11 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
       },
     }),
   }
+}
+
+/** Whose services calls that are made in a namespace reach. */
+function toNamespaces(namespace: string): readonly string[] {
+  return namespace === DEFAULT_NAMESPACE ? [namespace] : [namespace, DEFAULT_NAMESPACE]
 }
 
 /** One at least, which may be empty. */

@@ -14,6 +14,7 @@ import { createAttemptRefresh } from './attempt-refresh.ts'
 import { type AuditRecord, createAudit } from './audit.ts'
 import { auditAccounts } from './audited-accounts.ts'
 import { createAuthEndpoints } from './auth-endpoints.ts'
+import type { FindService } from './find-mismatch.ts'
 import { type AuthQuotas, createAdmitAccount, NO_AUTH_QUOTAS } from './quotas.ts'
 import { openRevoked } from './revoked.ts'
 import { createRuleEndpoints } from './rule-endpoints.ts'
@@ -37,6 +38,8 @@ export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly audit?: (record: AuditRecord) => Maybe<void>
   /** Watchers at a time; one more is refused with 429, and from a tenth on whoever enforces no rules. @default 10000 */
   readonly maxWatchers?: number
+  /** Looks up the services that rules name, for warnings. @default there are none */
+  readonly findService?: FindService
   /** @default scrypt, about a tenth of a second */
   readonly hasher?: SecretHasher
   /** @default no limits */
@@ -69,7 +72,7 @@ export interface AuthService {
 export async function openAuthService(options: AuthServiceOptions): Promise<AuthService> {
   const { store, sealer, privateKey, maxWatchers = 10_000, nowMs = Date.now, ...more } = options
   const { audit: keep = () => {}, hasher = createSecretHasher('auth'), ...others } = more
-  const { quotas = NO_AUTH_QUOTAS, ...rest } = others
+  const { quotas = NO_AUTH_QUOTAS, findService = () => [], ...rest } = others
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'auth' })
   const onWarning = (message: string): void => service.log.warn({}, message)
   const audit = createAudit({ log: service.log, keep, nowMs })
@@ -103,7 +106,7 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
       }),
     )
     .handle('Accounts', createAccountEndpoints(shared))
-    .handle('Rules', createRuleEndpoints({ ...shared, rules, source }))
+    .handle('Rules', createRuleEndpoints({ ...shared, rules, source, findService }))
   return {
     ...{ service, source },
     accounts: auditAccounts(accounts, audit),

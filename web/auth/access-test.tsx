@@ -177,6 +177,11 @@ export function AccessTest(): JSX.Element {
       {result !== undefined && (
         <>
           <RulingTable rows={result.rows} />
+          {result.rows[0]?.warning !== undefined && (
+            <p class="muted" role="alert">
+              {result.rows[0].warning}
+            </p>
+          )}
           {result.total > MOST_QUESTIONS && (
             <p class="muted">
               These are {result.rows.length} of {result.total}: name an endpoint or an account.

@@ -7,6 +7,8 @@ export interface Tested {
   readonly rule?: Rule
   /** Whose rules decide. */
   readonly namespace: string
+  /** Why no call is judged by this endpoint. */
+  readonly warning?: string
 }
 
 /** What was asked, and what the rules say of it. */

@@ -15,6 +15,8 @@ const MEMBERS_ONLY: Rule = {
   resource: { type: '*', name: '*', endpoint: '*' },
 }
 
+const NO_FIELDS = { name: '', type: '', values: [] }
+
 interface List {
   readonly rules: readonly Rule[]
 }
@@ -130,6 +132,32 @@ t.test('a path is judged as the gateway does, however it is written', async (t) 
       { granted: false, rule: { id: 'no' } },
       endpoint,
     )
+})
+
+t.test('an endpoint that the registered service does not have gets a warning', async (t) => {
+  const findService = (namespace: string, name: string) => {
+    if (name === 'broken') throw new Error('connection refused')
+    const endpoints = [{ name: 'Nums.Int', request: NO_FIELDS, response: NO_FIELDS, metadata: {} }]
+    const isThere = namespace === 'acme' && name === 'nums'
+    return isThere ? [{ name, version: '1', nodes: [], metadata: {}, endpoints }] : []
+  }
+  const { call } = await openPlatformAuth(t, { findService })
+  const options = { namespace: 'acme' }
+  const ask = async (endpoint: string, more: object = {}, name = 'nums') => {
+    const resource = `service:${name}:${endpoint}`
+    const request = { resource, options, ...more }
+    return (await call<{ warning?: string }>('Rules.Test', request, ADMIN)).warning
+  }
+  const wrong = 'matches no endpoint of nums, which has Nums.Int'
+  t.equal(await ask('/nums/*'), `/nums/* ${wrong}; a request is judged by the endpoint of its path`)
+  t.equal(await ask('Nums.Other'), `Nums.Other ${wrong}`)
+  for (const endpoint of ['nums.int', 'Nums.*', '*']) t.equal(await ask(endpoint), undefined)
+  t.equal(await ask('/nums/*', { domain: 'mx' }), undefined, 'another service')
+  t.equal(await ask('/nums/*', { options: {} }), undefined, 'of another namespace')
+  t.equal(await ask('/a', {}, 'nowhere'), undefined, 'not registered yet')
+  t.match(await ask('/a', {}, 'broken'), /^the registry is unavailable, \/a was not checked: conn/)
+  const rule = { ...LOGIN, id: 'no', resource: 'service:nums:/nums/*' }
+  t.match(await call('Rules.Create', { rule, options }, ADMIN), { warning: /matches no endpoint/ })
 })
 
 t.test('what is called in another namespace is judged by the rules of both', async (t) => {
