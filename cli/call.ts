@@ -27,7 +27,7 @@ export async function runCall(cli: CAC): Promise<void> {
   const options = toOptions(flags)
   const body = toWritten(await readText(request, 'the request'), 'the request')
   await withSession(flags, async (session) => {
-    const reply = session.call(service, endpoint, body, options)
+    const reply = session.call<string>(service, endpoint, body, options)
     await printReply(format, await orSuggest(session, service, endpoint, reply))
   })
 }
@@ -43,7 +43,10 @@ export async function runStream(cli: CAC): Promise<void> {
       ? readJsonLines('a line of standard input')
       : toWrittenList(await readText(request, 'the request'), 'the request')
   await withSession(flags, (session) => {
-    const printed = printReplies(format, session.stream(service, endpoint, requests, options))
+    const printed = printReplies(
+      format,
+      session.stream<string>(service, endpoint, requests, options),
+    )
     return orSuggest(session, service, endpoint, printed)
   })
 }
@@ -101,6 +104,7 @@ function toCall(command: string, words: readonly string[]) {
 function toOptions(flags: CommandLine<typeof FLAGS>['flags']): SessionCall {
   const { address, metadata = [], request_timeout: timeout } = flags
   return {
+    asText: true,
     ...(address !== undefined && { address }),
     ...(timeout !== undefined && { timeoutMs: toTimeout(timeout) }),
     metadata: Object.fromEntries(metadata.map(toPair)),

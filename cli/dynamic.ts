@@ -88,25 +88,28 @@ async function call(
 ): Promise<void> {
   const format = toReplyFormat(output)
   const { json, request_timeout: timeout } = given.own
-  const options: SessionCall = timeout === undefined ? {} : { timeoutMs: toTimeout(timeout) }
+  const options: SessionCall = {
+    asText: true,
+    ...(timeout !== undefined && { timeoutMs: toTimeout(timeout) }),
+  }
   const isStream = endpoint.metadata['stream'] === 'true'
   const fields = toFields(endpoint)
   if (isStream && json === '-' && given.fields.size === 0) {
     const requests = readJsonLines('a line of standard input')
-    return printReplies(format, session.stream(service, endpoint.name, requests, options))
+    return printReplies(format, session.stream<string>(service, endpoint.name, requests, options))
   }
   const text = json === undefined ? undefined : await readText(json, '--json')
   const isWhole = text !== undefined && given.fields.size === 0
   if (isStream && isWhole) {
     const requests = toWrittenList(text, '--json')
-    return printReplies(format, session.stream(service, endpoint.name, requests, options))
+    return printReplies(format, session.stream<string>(service, endpoint.name, requests, options))
   }
   const request = isWhole
     ? toWritten(text, '--json')
     : await mergeFlags(text, given.fields, fields, command)
   if (isStream)
-    return printReplies(format, session.stream(service, endpoint.name, request, options))
-  await printReply(format, await session.call(service, endpoint.name, request, options))
+    return printReplies(format, session.stream<string>(service, endpoint.name, request, options))
+  await printReply(format, await session.call<string>(service, endpoint.name, request, options))
 }
 
 /** The request of `--json` with the fields of flags over it. @throws {CliError} */

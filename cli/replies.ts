@@ -1,4 +1,7 @@
-import { type Format, formatEach, print } from './format.ts'
+import { isExact, quoteNumbers } from '../core/request/exact-json.ts'
+import { reindentJson } from '../core/request/reindent-json.ts'
+import { formatWritten, parseWrittenJson } from '../core/request/written-json.ts'
+import type { Format } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { printStream } from './print-stream.ts'
 
@@ -18,16 +21,33 @@ export function toReplyFormat(output = 'json'): ReplyFormat {
   })
 }
 
-/** Writes the reply of a call. */
-export async function printReply(format: ReplyFormat, reply: unknown): Promise<void> {
-  if (format === 'raw') process.stdout.write(await formatEach('json', reply))
-  else await print(format, reply, '')
+/** Writes the reply of a call. @param json as the service wrote it: numbers stay as they are. */
+export async function printReply(format: ReplyFormat, json: string): Promise<void> {
+  process.stdout.write(format === 'json' ? formatReadable(json) : await formatLine(format, json))
 }
 
 /** Writes replies as they come, one document a line; until they end, or Ctrl-C. */
 export async function printReplies(
   format: ReplyFormat,
-  replies: AsyncIterable<unknown>,
+  replies: AsyncIterable<string>,
 ): Promise<void> {
-  await printStream(replies, (reply) => formatEach(format === 'raw' ? 'json' : format, reply))
+  await printStream(replies, async (json) =>
+    format === 'yaml' ? `---\n${await formatLine(format, json)}` : formatLine(format, json),
+  )
+}
+
+/** With a tab per level (reference 8.3), and letters in place of their escapes. */
+function formatReadable(json: string): string {
+  return `${reindentJson(formatWritten(parseWrittenJson(json)), '\t')}\n`
+}
+
+/** JSON in one line, or YAML. */
+async function formatLine(format: ReplyFormat, json: string): Promise<string> {
+  if (format !== 'yaml') return `${reindentJson(json, '')}\n`
+  const { parse, stringify } = await import('yaml')
+  const isLong = quoteNumbers(json, isExact) !== undefined
+  const value: unknown = isLong
+    ? parse(json, { intAsBigInt: true, uniqueKeys: false })
+    : JSON.parse(json)
+  return stringify(value)
 }

@@ -29,7 +29,10 @@ export const SESSION_FLAGS: { readonly env: 'string'; readonly namespace: 'strin
 }
 
 /** How one call is made, where that is not as usual. */
-export type SessionCall = Pick<CallOptions, 'timeoutMs' | 'address' | 'metadata' | 'namespace'>
+export type SessionCall = Pick<
+  CallOptions,
+  'timeoutMs' | 'address' | 'metadata' | 'namespace' | 'asText'
+>
 
 /** How one stream is opened. */
 export interface StreamCall extends SessionCall {

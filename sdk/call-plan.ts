@@ -49,4 +49,6 @@ export interface CallPlan {
   readonly contextSignal: AbortSignal | undefined
   /** Whose call it is; undefined: what its metadata say. */
   readonly tokens: TokenSource | undefined
+  /** Whether replies are JSON text, not what it says. */
+  readonly asText: boolean
 }

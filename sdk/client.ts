@@ -38,6 +38,8 @@ export interface CallOptions extends CallDetails {
   readonly address?: string
   /** Gives the call up when it aborts; so does a context's. */
   readonly signal?: AbortSignal
+  /** Replies are the JSON text that the service wrote, as a string: with numbers that JavaScript would round. @default false */
+  readonly asText?: boolean
 }
 
 /** What a client is told. */
@@ -77,6 +79,7 @@ const CALL_OPTIONS: KnownOptions<CallOptions> = {
   retries: true,
   address: true,
   signal: true,
+  asText: true,
 }
 const OPTIONS: KnownOptions<ClientOptions> = {
   registry: true,
@@ -247,7 +250,7 @@ export class Client {
     if (!ENDPOINT.test(endpoint))
       throw new TypeError(`endpoint must be <Handler>.<Method>, got ${show(endpoint)}`)
     if (options !== DEFAULT) refuseUnknown('call options', options, CALL_OPTIONS)
-    const { context, timeoutMs, retries, address, signal } = options
+    const { context, timeoutMs, retries, address, signal, asText = false } = options
     const ownMs = timeoutMs === undefined ? defaultMs : toTimeout(timeoutMs)
     const metadata = formatCallMetadata(options, this.#namespace)
     const isSigned = context !== undefined || findMetadata(metadata, 'authorization') !== undefined
@@ -261,6 +264,7 @@ export class Client {
       signal,
       contextSignal: context?.signal,
       tokens: isSigned ? undefined : this.#tokens,
+      asText,
     }
     if (context === undefined) return plan
     const { msLeft } = context

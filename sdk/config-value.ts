@@ -16,7 +16,7 @@ export interface ConfigValue {
   readonly error: Error | undefined
   /** Whether there is a value; `null` is one. */
   exists(): boolean
-  /** What it is in JSON; undefined where there is nothing. Not to be changed. */
+  /** What it is in JSON, as `JSON.parse` reads it: integers beyond 2^53 are exact in {@link bytes} only. Undefined where there is nothing. Not to be changed. */
   json<T = unknown>(): T | undefined
   /** Text; of a number and a boolean what JSON writes. @param fallback @default '' */
   string(fallback?: string): string

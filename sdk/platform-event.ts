@@ -21,7 +21,7 @@ export interface PlatformEvent {
   readonly payload: Uint8Array
   /** For calls that are made for it: `{ context: event.context }` goes on with the trace it was published in. */
   readonly context: Context
-  /** What the payload says as JSON. @throws {SyntaxError} when it is none. */
+  /** What the payload says as JSON, as `JSON.parse` reads it: integers beyond 2^53 are exact in {@link payload} only. @throws {SyntaxError} when it is none. */
   unmarshal<T = unknown>(): T
 }
 

@@ -18,7 +18,7 @@ export interface StoreRecord {
   readonly version: number
   /** The value as UTF-8. */
   text(): string
-  /** What the value says as JSON. @throws {SyntaxError} when it is none. */
+  /** What the value says as JSON, as `JSON.parse` reads it: integers beyond 2^53 are exact in {@link text} only. @throws {SyntaxError} when it is none. */
   json<T = unknown>(): T
 }
 

@@ -29,6 +29,7 @@ const TAKEN = Promise.resolve(true)
 export class StreamCall extends RoutedCall {
   readonly replies: BodyStream
   readonly #requests: unknown
+  readonly #asText: boolean
   #waiting: Waiting[] = []
   #isEnded = false
   #feed: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
@@ -42,6 +43,7 @@ export class StreamCall extends RoutedCall {
     super(owner, { ...plan, retries: 0 }, owner.closing)
     this.stream = true
     this.#requests = requests
+    this.#asText = plan.asText
     this.replies = new BodyStream({
       decode: (body) => this.#decode(body),
       onConsumed: (bytes) => this.consumed(bytes),
@@ -212,9 +214,9 @@ export class StreamCall extends RoutedCall {
   }
 
   #decode(body: unknown): unknown {
-    if (this.isLocal) return body
+    if (this.isLocal) return this.#asText ? json.encode(body) : body
     try {
-      return parseReply(this.service, body as Uint8Array)
+      return parseReply(this.service, body as Uint8Array, this.#asText)
     } catch (error) {
       this.giveUp()
       void this.replies.return()

@@ -11,6 +11,7 @@ export class UnaryCall extends RoutedCall {
   readonly #request: unknown
   readonly #resolve: (reply: unknown) => void
   readonly #reject: (error: unknown) => void
+  readonly #asText: boolean
 
   constructor(
     owner: CallOwner,
@@ -23,6 +24,7 @@ export class UnaryCall extends RoutedCall {
     this.#request = request
     this.#resolve = resolve
     this.#reject = reject
+    this.#asText = plan.asText
   }
 
   protected prepare(): void {
@@ -37,10 +39,10 @@ export class UnaryCall extends RoutedCall {
 
   override onReply(_metadata: string, body: Uint8Array): void {
     if (!this.answered()) return
-    if (this.isLocal) return this.#resolve(body)
+    if (this.isLocal) return this.#resolve(this.#asText ? json.encode(body) : body)
     let reply: unknown
     try {
-      reply = parseReply(this.service, body)
+      reply = parseReply(this.service, body, this.#asText)
     } catch (error) {
       return this.failed(error)
     }

@@ -1,6 +1,6 @@
 import { parseExactJson } from '../core/request/exact-json.ts'
+import { reindentJson } from '../core/request/reindent-json.ts'
 import { isTooDeep, TOO_DEEP } from './json-levels.ts'
-import { reindentJson } from './reindent-json.ts'
 
 /** What may not be written as it came: integers of 16 digits and more, and numbers too large for a double. */
 const INEXACT = /\d{16}|\d[eE]\+?\d{3}/
@@ -24,5 +24,5 @@ export function parseJson(text: string): unknown {
 /** JSON with a line for each member; of what {@link parseJson} made, with the numbers it came with. Empty for `undefined`. */
 export function formatJson(value: unknown): string {
   const source = typeof value === 'object' && value !== null ? sources.get(value) : undefined
-  return source === undefined ? (JSON.stringify(value, null, 2) ?? '') : reindentJson(source, 2)
+  return source === undefined ? (JSON.stringify(value, null, 2) ?? '') : reindentJson(source, '  ')
 }

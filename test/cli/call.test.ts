@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { runCall, runStream } from '../../cli/call.ts'
 import { Type } from '../../core/schema.ts'
@@ -45,22 +42,6 @@ t.test('call sends a request, and prints the reply; integers are not rounded', a
     code: 0,
     stdout: /"id": "7"/,
   })
-})
-
-t.test('requests are sent as they were typed', async (t) => {
-  const bodies: string[] = []
-  const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const chunk of request) body += chunk
-    bodies.push(body)
-    response.setHeader('content-type', 'application/json').end('{}')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const text = '{"id": 9007199254740993, "x": 1E400, "y": 1.0, "z": -0}'
-  await run(runCall, 'call', 'plain', 'Plain.Call', text, `--address=http://127.0.0.1:${port}`)
-  t.same(bodies, [text])
 })
 
 t.test('stream prints each reply in a line', async (t) => {

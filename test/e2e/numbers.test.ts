@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { runCall } from '../../cli/call.ts'
+import { runCall, runStream } from '../../cli/call.ts'
 import { runDynamic } from '../../cli/dynamic.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { Type } from '../../core/schema.ts'
@@ -11,7 +14,7 @@ import { Service } from '../../sdk/service.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
 
-const { run, proxy, url, token } = await openCliServer(t)
+const { run, proxy, url, token, post } = await openCliServer(t)
 
 const show = (n: Schema) =>
   endpoint({
@@ -141,4 +144,51 @@ await check(BODIES, '"9007199254740993"', {
   int64: '9007199254740993',
   uint64: '9007199254740993',
   number: '400',
+})
+
+t.test('JSON arrives as it is typed, and is shown as it is answered', async (t) => {
+  const typed =
+    '{"2": 9007199254740993,"1":[1E400,1.0, -0],"t":"\\u00e4\\/","t":0.1000000000000000055}'
+  const bodies: string[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    bodies.push(body.trim())
+    response.setHeader('content-type', 'application/json').end(typed)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const values = ['2', 'id'].map((name) => ({ name, type: 'int64', values: [] }))
+  const { status } = await post('/registry/registry/register', {
+    name: 'typed',
+    version: '1',
+    nodes: [{ id: 'typed-1', address, metadata: { protocol: 'http' } }],
+    endpoints: [
+      { name: 'Typed.Call', request: { name: '', type: '', values } },
+      { name: 'Typed.Stream', metadata: { stream: 'true' } },
+    ],
+  })
+  t.equal(status, 200)
+  const readable = '{"1":[1E400,1.0,-0],"2":9007199254740993,"t":0.1000000000000000055}'
+  const inOneLine = typed.replace(/ /g, '')
+  const commands: readonly (readonly [() => Promise<string>, reply: string])[] = [
+    [() => run(runCall, 'call', 'typed', 'Typed.Call', typed), readable],
+    [() => run(runCall, 'call', 'typed', 'Typed.Call', typed, '-oraw'), inOneLine],
+    [() => run(runStream, 'stream', 'typed', 'Typed.Stream', typed), inOneLine],
+    [() => run(() => runDynamic('typed', ['call', '--json', typed], []), ''), readable],
+    [() => run(() => runDynamic('typed', ['stream', '--json', typed], []), ''), inOneLine],
+  ]
+  for (const [command, reply] of commands) {
+    const shown = await command()
+    t.equal(reply === readable ? shown.replace(/\s/g, '') : shown.trim(), reply)
+    t.equal(bodies.pop(), typed)
+  }
+  const yaml = await run(runCall, 'call', 'typed', 'Typed.Call', '-oyaml')
+  t.match(yaml, /"2": 9007199254740993\n/)
+  await run(
+    () => runDynamic('typed', ['call', '--json={"x":1.0}', '--id=9007199254740993'], []),
+    '',
+  )
+  t.equal(bodies.pop(), '{"x":1.0,"id":9007199254740993}')
 })

@@ -432,6 +432,8 @@ t.test('integers are as exact within a process as over a connection', async (t) 
     t.same(await client.call('greeter', 'A.Int64', request), { got: '9007199254740993' })
     t.same(await client.call('greeter', 'A.Number', request), { got: '9007199254740992' })
     t.same(await client.call('greeter', 'A.Number', { n: 1e300 }), { got: '1e+300' })
+    const reply = await client.call('greeter', 'A.Number', { n: 1.5 }, { asText: true })
+    t.equal(reply, '{"got":"1.5"}')
     const hostile = JSON.parse('{"__proto__":1}')
     await t.rejects(client.call('greeter', 'A.Number', hostile), { code: 400, id: 'greeter' })
   }

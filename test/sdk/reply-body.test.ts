@@ -5,6 +5,8 @@ t.test('an answer is what its JSON says; an empty one is a message without field
   t.strictSame(parseReply('greeter', Buffer.from('{"a":"ä"}')), { a: 'ä' })
   t.strictSame(parseReply('greeter', Uint8Array.from(Buffer.from('[1]'))), [1])
   t.strictSame(parseReply('greeter', Buffer.alloc(0)), {})
+  t.equal(parseReply('greeter', Buffer.from('{"a":1.0}'), true), '{"a":1.0}')
+  t.equal(parseReply('greeter', Buffer.alloc(0), true), '{}')
 })
 
 t.test('one that is no JSON is 502, and only the log learns why', async (t) => {

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { reindentJson } from '../../core/request/reindent-json.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Copy } from '../parts/copy.tsx'
 import { Empty } from '../parts/states.tsx'
 import { showToast } from '../parts/toast.tsx'
-import { reindentJson } from '../reindent-json.ts'
 import { deleteValue } from './service.ts'
 import { type ConfigNode, formatNode } from './tree.ts'
 import { ValueEditor } from './value-editor.tsx'
@@ -54,7 +54,7 @@ export function Place({ path, node, onDeleted }: PlaceProps): JSX.Element {
 }
 
 function Subtree({ node }: { readonly node: ConfigNode }): JSX.Element {
-  const text = reindentJson(formatNode(node), 2)
+  const text = reindentJson(formatNode(node), '  ')
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
     <section class="config-subtree" tabIndex={0} aria-label="All that is below it">

@@ -1,6 +1,6 @@
 import { findJsonFault } from '../../core/request/json-fault.ts'
+import { reindentJson } from '../../core/request/reindent-json.ts'
 import { isTooDeep } from '../json-levels.ts'
-import { reindentJson } from '../reindent-json.ts'
 
 /** How the bytes of a value are shown, and typed. */
 export type ValueFormat = 'json' | 'text' | 'hex'
@@ -44,7 +44,7 @@ export function formatValue(bytes: Uint8Array, format: ValueFormat): string {
   if (format === 'hex') return formatHex(bytes)
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   // Each level is indented: of very many, blanks would be most of it.
-  return format === 'json' && isJson(text) && !isTooDeep(text) ? reindentJson(text, 2) : text
+  return format === 'json' && isJson(text) && !isTooDeep(text) ? reindentJson(text, '  ') : text
 }
 
 /** @throws {RangeError} what is wrong with it, and where. */
@@ -52,7 +52,7 @@ export function parseTypedValue(typed: string, format: ValueFormat): Uint8Array 
   if (format === 'hex') return parseHex(typed)
   if (format === 'text') return new TextEncoder().encode(typed)
   if (!isJson(typed)) throw new RangeError(`this is no JSON: ${findJsonFault(typed)}`)
-  return new TextEncoder().encode(reindentJson(typed, 0))
+  return new TextEncoder().encode(reindentJson(typed, ''))
 }
 
 /** A line of a table: the beginning of a value. */

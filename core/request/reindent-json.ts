@@ -1,16 +1,16 @@
-import { skipBlanks, skipValue } from '../core/request/json-text.ts'
+import { skipBlanks, skipValue } from './json-text.ts'
 
 /**
  * The same JSON with other blanks: its numbers stay as they are written.
  *
  * @param text that `JSON.parse` accepts.
- * @param indent blanks for each level; 0: none at all, on one line.
+ * @param indent of each level, such as a tab; empty: no blanks at all, on one line.
  */
-export function reindentJson(text: string, indent: number): string {
+export function reindentJson(text: string, indent: string): string {
   const parts: string[] = []
   let depth = 0
   const breakLine = (): void => {
-    if (indent > 0) parts.push('\n', ' '.repeat(indent * depth))
+    if (indent !== '') parts.push('\n', indent.repeat(depth))
   }
   for (let at = skipBlanks(text, 0); at < text.length; at = skipBlanks(text, at)) {
     const one = text[at]!
@@ -40,7 +40,7 @@ export function reindentJson(text: string, indent: number): string {
         at++
         break
       case ':':
-        parts.push(indent > 0 ? ': ' : ':')
+        parts.push(indent === '' ? ':' : ': ')
         at++
         break
       default: {

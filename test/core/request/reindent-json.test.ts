@@ -1,10 +1,10 @@
 import t from 'tap'
-import { reindentJson } from '../../web/reindent-json.ts'
+import { reindentJson } from '../../../core/request/reindent-json.ts'
 
 t.test('JSON gets a line for each member, and keeps its numbers as they are written', async (t) => {
   const text = '{"a":9007199254740993, "b":[1.0,-0,"x: {,}\\"",{}],"c":[ ],"d":{"e":null}}'
   t.equal(
-    reindentJson(text, 2),
+    reindentJson(text, '  '),
     `{
   "a": 9007199254740993,
   "b": [
@@ -23,6 +23,7 @@ t.test('JSON gets a line for each member, and keeps its numbers as they are writ
 
 t.test('or none at all', async (t) => {
   const text = '{"a":[1,{"b c":" "}],"d":true}'
-  t.equal(reindentJson(reindentJson(text, 2), 0), text)
-  for (const scalar of ['1', '"a\\\\"', ' null ']) t.equal(reindentJson(scalar, 2), scalar.trim())
+  t.equal(reindentJson(reindentJson(text, '  '), ''), text)
+  for (const scalar of ['1', '"a\\\\"', ' null '])
+    t.equal(reindentJson(scalar, '  '), scalar.trim())
 })
