@@ -1,8 +1,8 @@
-import { parseExactJson } from '../../core/request/exact-json.ts'
 import { isBase64 } from '../../sdk/base64.ts'
 import { isIntegerType, parseInteger, parseNumber } from '../../sdk/number-text.ts'
 import { formatPath } from '../../sdk/schema-error.ts'
 import { isTooDeep, TOO_DEEP } from '../json-levels.ts'
+import { parseJson } from '../json-source.ts'
 import type { Draft } from './draft.ts'
 import type { Field } from './field.ts'
 
@@ -131,7 +131,7 @@ function readJson(text: string, keys: Keys, tell: Tell): unknown {
 function parseTyped(text: string): unknown {
   if (isTooDeep(text)) throw new RangeError(`must not be ${TOO_DEEP}`)
   try {
-    return parseExactJson(text)
+    return parseJson(text)
   } catch (cause) {
     throw new SyntaxError(`must be JSON: ${(cause as Error).message}`, { cause })
   }

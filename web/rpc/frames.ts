@@ -1,4 +1,5 @@
 import { CALL, CALL_BYTES, CANCEL, CREDIT, DATA, END, HEADER_BYTES } from '../../core/rpc/frames.ts'
+import { writeJson } from '../json-source.ts'
 
 /** What a page sends of docs/protocol.md §2.2. */
 export type Bytes = Uint8Array<ArrayBuffer>
@@ -52,7 +53,7 @@ export function formatCredit(id: number, bytes: number): Bytes {
 
 /** A message as JSON; undefined: an empty body. */
 export function toBody(message: unknown): Bytes {
-  return message === undefined ? NOTHING : utf8.encode(JSON.stringify(message))
+  return message === undefined ? NOTHING : utf8.encode(writeJson(message))
 }
 
 /** One character a byte: what `TextDecoder` calls latin1 is another code. */

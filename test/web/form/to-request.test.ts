@@ -12,6 +12,7 @@ import { toField } from '../../../web/form/field.ts'
 import { fromRequest } from '../../../web/form/from-request.ts'
 import { parseRequest, toRequest } from '../../../web/form/to-request.ts'
 import { TOO_DEEP } from '../../../web/json-levels.ts'
+import { toBody } from '../../../web/rpc/frames.ts'
 
 /** A message of one field, `x`, with a draft of it. */
 function ofField(schema: JsonSchema, draft: Draft, required = ['x']): unknown {
@@ -138,7 +139,10 @@ t.test('a message that must contain itself does not open for ever', (t) => {
 
 t.test('a request typed as JSON: nothing is an empty one, large numbers are not rounded', (t) => {
   t.same(parseRequest(' \n').value, {})
-  t.same(parseRequest('{"id":9007199254740993}').value, { id: '9007199254740993' })
+  const typed = '{"id": 9007199254740993.0, "far": 1e400}'
+  const { value } = parseRequest(typed)
+  t.same(value, { id: '9007199254740993.0', far: '1e400' })
+  t.equal(String(Buffer.from(toBody(value))), typed, 'it is sent as it is typed')
   t.same(parseRequest('{"a":}').problems, [
     { path: 'request', message: 'must be JSON: expected a value at position 5, got "}"' },
   ])
