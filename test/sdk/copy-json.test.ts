@@ -34,7 +34,9 @@ t.test('a copy is what JSON would make of the value', async (t) => {
     fc.property(fc.jsonValue(), (value) => {
       const copy = copyJson(value)
       const text = JSON.stringify(value)
-      return copy === NOT_PLAIN ? /__proto__|toJSON|\d{16}|e\+/.test(text) : JSON.stringify(copy) === text
+      return copy === NOT_PLAIN
+        ? /__proto__|toJSON|\d{16}|e\+/.test(text)
+        : JSON.stringify(copy) === text
     }),
   )
 })
