@@ -23,7 +23,9 @@ export function toReplyFormat(output = 'json'): ReplyFormat {
 
 /** Writes the reply of a call. @param json as the service wrote it: numbers stay as they are. */
 export async function printReply(format: ReplyFormat, json: string): Promise<void> {
-  process.stdout.write(format === 'json' ? formatReadable(json) : await formatLine(format, json))
+  const text = await formatReply(format, json)
+  // A tab per level (reference 8.3).
+  process.stdout.write(format === 'json' ? `${reindentJson(text, '\t')}\n` : text)
 }
 
 /** Writes replies as they come, one document a line; until they end, or Ctrl-C. */
@@ -31,19 +33,16 @@ export async function printReplies(
   format: ReplyFormat,
   replies: AsyncIterable<string>,
 ): Promise<void> {
-  await printStream(replies, async (json) =>
-    format === 'yaml' ? `---\n${await formatLine(format, json)}` : formatLine(format, json),
-  )
+  await printStream(replies, async (json) => {
+    const text = await formatReply(format, json)
+    return format === 'yaml' ? `---\n${text}` : text
+  })
 }
 
-/** With a tab per level (reference 8.3), and letters in place of their escapes. */
-function formatReadable(json: string): string {
-  return `${reindentJson(formatWritten(parseWrittenJson(json)), '\t')}\n`
-}
-
-/** JSON in one line, or YAML. */
-async function formatLine(format: ReplyFormat, json: string): Promise<string> {
-  if (format !== 'yaml') return `${reindentJson(json, '')}\n`
+/** YAML, or JSON in one line: raw as the service wrote it, else with letters in place of their escapes. */
+async function formatReply(format: ReplyFormat, json: string): Promise<string> {
+  if (format === 'raw') return `${reindentJson(json, '')}\n`
+  if (format === 'json') return `${formatWritten(parseWrittenJson(json))}\n`
   const { parse, stringify } = await import('yaml')
   const isLong = quoteNumbers(json, isExact) !== undefined
   const value: unknown = isLong

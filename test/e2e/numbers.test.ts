@@ -175,9 +175,10 @@ t.test('JSON arrives as it is typed, and is shown as it is answered', async (t) 
   const commands: readonly (readonly [() => Promise<string>, reply: string])[] = [
     [() => run(runCall, 'call', 'typed', 'Typed.Call', typed), readable],
     [() => run(runCall, 'call', 'typed', 'Typed.Call', typed, '-oraw'), inOneLine],
-    [() => run(runStream, 'stream', 'typed', 'Typed.Stream', typed), inOneLine],
+    [() => run(runStream, 'stream', 'typed', 'Typed.Stream', typed), readable],
+    [() => run(runStream, 'stream', 'typed', 'Typed.Stream', typed, '-oraw'), inOneLine],
     [() => run(() => runDynamic('typed', ['call', '--json', typed], []), ''), readable],
-    [() => run(() => runDynamic('typed', ['stream', '--json', typed], []), ''), inOneLine],
+    [() => run(() => runDynamic('typed', ['stream', '--json', typed], []), ''), readable],
   ]
   for (const [command, reply] of commands) {
     const shown = await command()
