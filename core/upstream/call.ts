@@ -43,7 +43,7 @@ export interface UpstreamCall {
   isRepeat: boolean
   /** Head and body, once the connection has all of a short body; they go out again if none of it was sent. Set by the connection. */
   whole: string
-  /** `clock.nowMs` by when its reply must have begun, also behind others. Set by the connection. */
+  /** `clock.nowMs` by when its reply must have begun, also behind others; 0: its bytes have not left yet. Set by the connection. */
   deadlineMs: number
 
   /** The connection is open: the body may follow by `sendBody`. Only for calls that have one. */

@@ -218,7 +218,7 @@ export class Http1Connection {
   /** Sends a call. Its body, if it has one, follows by {@link sendBody} once the call was told `onReady`. */
   send(call: UpstreamCall): void {
     call.connection = this
-    call.deadlineMs = clock.nowMs + this.#timeouts.replyMs
+    call.deadlineMs = 0
     this.#unsent++
     if (this.#calls.push(call) === 1) {
       this.#idleMs = this.idleSinceMs === 0 ? 0 : clock.nowMs - this.idleSinceMs
@@ -398,9 +398,14 @@ export class Http1Connection {
       else this.#fail('connect-timeout', 'no connection to the backend in time')
       return
     }
-    // Behind a reply that takes its time the connection's own deadline says nothing.
+    // Behind a long reply the connection's own deadline does not apply. The reply timeout of a call starts when its bytes have left.
+    const isSent = this.#connected && this.#unsent === 0 && this.unsentBytes === 0
     for (let i = 1; i < this.#calls.length; i++) {
       const call = this.#calls[i]!
+      if (call.deadlineMs === 0) {
+        if (isSent) call.deadlineMs = clock.nowMs + this.#timeouts.replyMs
+        continue
+      }
       if (clock.nowMs <= call.deadlineMs) continue
       this.#calls[i] = discard(call, this)
       const detail = 'the backend did not answer in time'
@@ -653,8 +658,10 @@ export class Http1Connection {
     this.resume()
     if (streamed) call.onReplyEnd()
     const idleSeconds = this.#idleSeconds
-    if (this.#calls.length > 0) this.#limit(this.#timeouts.replyMs)
-    else {
+    if (this.#calls.length > 0) {
+      if (this.unsentBytes > 0) this.#startSending()
+      else this.#limit(this.#timeouts.replyMs)
+    } else {
       this.#deadlineMs = 0
       const { keepAliveMs } = this.#options
       // A second less than the backend says, so that it is not the one who closes first.

@@ -393,6 +393,51 @@ t.test('a reply that does not begin in time fails the call and ends the connecti
   await server.ended()
 })
 
+t.test('the reply timeout of a pipelined call starts when the connection is open', async (t) => {
+  const backend = await openRawBackend(t)
+  const timeouts = { connectMs: 20 * SECOND, replyMs: 10 * SECOND, idleMs: 20 * SECOND }
+  const { connection } = open(backend.port, { timeouts })
+  const calls = [new Collector(), new Collector()]
+  for (const call of calls) connection.send(call)
+  pass(15 * SECOND, connection)
+  t.equal(calls[1]!.failure, undefined)
+  const server = await backend.connection()
+  await server.request(2)
+  server.reply().reply()
+  await calls[1]!.done
+  t.equal(calls[1]!.status, 200)
+})
+
+t.test('the reply timeout of a pipelined call starts when its last byte has left', async (t) => {
+  const backend = await openRawBackend(t, { keep: false })
+  const { connection } = open(backend.port)
+  const first = new Collector()
+  connection.send(first)
+  const server = await backend.connection()
+  await until(() => server.received > 0)
+  server.socket.pause()
+  const head = `GET / HTTP/1.1\r\nx: ${'a'.repeat(1024 * 1024)}\r\n\r\n`
+  const calls = Array.from({ length: 24 }, () => new Collector({ head }))
+  for (const call of calls) connection.send(call)
+  await until(() => connection.unsentBytes > 0)
+  server.reply()
+  await first.done
+  pass(15 * SECOND, connection)
+  t.equal(calls[0]!.failure, undefined, 'the current call has the idle timeout')
+  t.equal(calls[1]!.failure, undefined)
+  server.socket.resume()
+  await until(() => connection.unsentBytes === 0)
+  // The reply to the current call takes its time.
+  server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
+  await until(() => calls[0]!.status === 200)
+  connection.sweep()
+  pass(9 * SECOND, connection)
+  t.equal(calls[1]!.failure, undefined)
+  pass(11 * SECOND, connection)
+  t.equal(calls[1]!.failure?.kind, 'timeout')
+  t.equal(calls[0]!.failure, undefined)
+})
+
 t.test('a reply that stops in the middle fails after the idle time', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
