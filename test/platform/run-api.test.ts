@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { eventually } from '../fixtures/eventually.ts'
 import { type RunningMx, startMx } from '../fixtures/mx.ts'
+import { RawClient } from '../fixtures/raw-client.ts'
 
 t.jobs = 2
 
@@ -102,6 +103,27 @@ for (const listener of ['uws', 'node']) {
     },
   )
 }
+
+t.test(
+  'HTTP/1.0 on the default listener: one warning names the cause and the setting',
+  async (t) => {
+    const mx = start(t, [], { cwd: t.testdir() })
+    const port = Number(new URL(await mx.url()).port)
+    for (let i = 0; i < 3; i++) {
+      const client = new RawClient(port).send('GET /greeter HTTP/1.0\r\nHost: a.test\r\n\r\n')
+      t.match((await client.ended()).text, /^HTTP\/1\.1 505 /)
+      client.destroy()
+    }
+    await mx.until(/HTTP\/1\.0/)
+    mx.child.kill('SIGTERM')
+    t.equal(await mx.ended, 0)
+    const warnings = mx.log().filter(({ msg }) => String(msg).includes('HTTP/1.0'))
+    t.match(warnings, [
+      { level: 40, listener: 'uws', msg: /505 .*proxy_http_version 1\.1.*set listener to node/ },
+    ])
+    t.equal(warnings.length, 1)
+  },
+)
 
 t.test('a SIGTERM that comes before it serves ends it in order', async (t) => {
   for (const [flag, pid] of [
