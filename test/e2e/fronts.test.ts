@@ -23,13 +23,18 @@ t.jobs = 4
 
 interface Front {
   readonly name: string
+  /** The only listener that serves it. @default both */
+  readonly listener?: 'node'
   readonly program: 'nginx' | 'haproxy' | 'caddy'
   readonly config: (port: number, gateway: number, folder: string) => string
   readonly command: (file: string, folder: string) => readonly string[]
 }
 
-/** Without `Connection ""` nginx closes each of its connections to the gateway. By default it buffers an upload, and sends it as fast as the gateway reads. */
-const nginx = (keepAlive: string) => (port: number, gateway: number, folder: string) =>
+/**
+ * Without `Connection ""` nginx closes each of its connections to the gateway, and without `proxy_http_version` it sends HTTP/1.0. By default
+ * it buffers an upload, and sends it as fast as the gateway reads.
+ */
+const nginx = (options: string) => (port: number, gateway: number, folder: string) =>
   `
 daemon off; master_process off; pid ${folder}/pid; error_log stderr;
 events {}
@@ -39,7 +44,7 @@ http {
   upstream gateway { server 127.0.0.1:${gateway}; keepalive 8; }
   server {
     listen 127.0.0.1:${port};
-    location / { proxy_pass http://gateway; proxy_http_version 1.1; ${keepAlive} }
+    location / { proxy_pass http://gateway; ${options} }
   }
 }`
 const nginxCommand = (file: string, folder: string) => ['-p', folder, '-c', file, '-e', 'stderr']
@@ -48,11 +53,18 @@ const FRONTS: readonly Front[] = [
   {
     name: 'nginx',
     program: 'nginx',
-    config: nginx('proxy_set_header Connection "";'),
+    config: nginx('proxy_http_version 1.1; proxy_set_header Connection "";'),
     command: nginxCommand,
   },
   {
     name: 'nginx that closes its connections',
+    program: 'nginx',
+    config: nginx('proxy_http_version 1.1;'),
+    command: nginxCommand,
+  },
+  {
+    name: 'nginx that sends HTTP/1.0',
+    listener: 'node',
     program: 'nginx',
     config: nginx(''),
     command: nginxCommand,
@@ -109,7 +121,11 @@ async function openBackend(t: Test): Promise<number> {
     }
     const isKnown = req.headers['if-none-match'] === '"a"'
     if (req.url!.endsWith('/none')) res.writeHead(204).end()
-    else if (isKnown) res.writeHead(304, { etag: '"a"' }).end()
+    else if (req.url!.endsWith('/stream')) {
+      // Chunked.
+      res.write('123')
+      res.end('45')
+    } else if (isKnown) res.writeHead(304, { etag: '"a"' }).end()
     else res.writeHead(200, { etag: '"a"', 'content-length': 5 }).end('12345')
   })
   return listen(t, server)
@@ -141,7 +157,7 @@ async function openFront(t: Test, front: Front, gateway: number): Promise<number
   await eventually(async () => {
     if (child.exitCode !== null) throw new Error(`${front.name} ended: ${log()}`)
     return fetch(`http://127.0.0.1:${port}/app/none`).then(
-      ({ status }) => status === 204,
+      ({ ok }) => ok,
       () => false,
     )
   })
@@ -150,6 +166,7 @@ async function openFront(t: Test, front: Front, gateway: number): Promise<number
 
 for (const listener of ['uws', 'node']) {
   for (const front of FRONTS) {
+    if (listener !== (front.listener ?? listener)) continue
     t.test(`${front.name} in front of the listener ${listener}`, async (t) => {
       const backend = await openBackend(t)
       const { port: gateway } = await openApi(t, {
@@ -177,6 +194,8 @@ for (const listener of ['uws', 'node']) {
         t.strictSame(known, { status: 304, length: undefined, text: '' })
         t.strictSame(await ask('GET', '/app/none'), { status: 204, length: undefined, text: '' })
         t.strictSame(await ask('GET', '/app/file'), { ...file, text: '12345' })
+        const stream = { status: 200, length: undefined, text: '12345' }
+        t.strictSame(await ask('GET', '/app/stream'), stream)
       }
       const upload = await ask('POST', '/app/upload', {}, Buffer.alloc(UPLOAD_BYTES))
       t.match(upload, { status: 200, text: `${UPLOAD_BYTES}` })
@@ -197,10 +216,12 @@ function serveBriefly(idleMs: number, replyAfterMs: number): void {
   )
 }
 
-t.test('no POST is lost at the idle limit of a backend that does not announce it', async (t) => {
-  const IDLE_LIMIT_MS = 600
-  const CONNECTIONS = 200
-  const SPREAD_MS = 40
+const IDLE_LIMIT_MS = 600
+const CONNECTIONS = 200
+const SPREAD_MS = 40
+
+/** Sends rounds of POSTs that meet the idle limit of a backend that does not announce it. */
+async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promise<void> {
   // In a process of its own: what it closes crosses requests only there.
   const { child, log } = spawnTied(
     [process.execPath, '-e', `(${serveBriefly})(${IDLE_LIMIT_MS}, ${SPREAD_MS})`],
@@ -213,11 +234,14 @@ t.test('no POST is lost at the idle limit of a backend that does not announce it
   })
   await eventually(async () => log().endsWith('\n'))
   const backend = Number(log())
-  const { port } = await openApi(t, {
+  const { port: gateway } = await openApi(t, {
     MX_HANDLER: 'proxy',
+    MX_LISTENER: listener,
     MX_BACKEND: `app=127.0.0.1:${backend}`,
     MX_ACCESS_LOG: 'off',
   })
+  const port = front === undefined ? gateway : await openFront(t, front, gateway)
+  if (port === undefined) return
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   t.teardown(() => agent.destroy())
   const post = async (delayMs: number): Promise<number> => {
@@ -237,4 +261,11 @@ t.test('no POST is lost at the idle limit of a backend that does not announce it
   }
   t.equal(statuses.length, 2000)
   t.equal(statuses.filter((status) => status !== 200).length, 0)
-})
+}
+
+for (const [listener, front] of [['uws'], ['node'], ['uws', FRONTS[0]]] as const) {
+  const where = front === undefined ? '' : `, behind ${front.name}`
+  t.test(`no POST is lost at the idle limit of a backend: listener ${listener}${where}`, (t) =>
+    postAtIdleLimit(t, listener, front),
+  )
+}

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Exchange } from '../../../core/exchange.ts'
+import { HeaderList } from '../../../core/headers.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
 import { testListener } from '../../contracts/listener.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
@@ -73,6 +74,27 @@ t.test('serves a WebSocket handshake in HTTP/1.0 as the plain request it is', as
   await client.ended()
   t.match(client.text, /^HTTP\/1\.1 200 .*plain$/s)
   t.equal(served[0]!.upgrade, false)
+})
+
+t.test('an HTTP/1.0 client gets a body of unknown length up to the close', async (t) => {
+  const { port } = await openListener(t, createNodeListener, (x) => {
+    if (x.path === '/known') return x.reply(200, 'known')
+    x.start(200, new HeaderList(), -1)
+    x.write(Buffer.from('12'))
+    x.write(Buffer.from('345'))
+    x.end()
+  })
+  const client = new RawClient(port)
+  const ask = (path: string) =>
+    client.send(`GET ${path} HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n`)
+  const [known] = await ask('/known').replies(1)
+  t.match(known, /\r\nconnection: keep-alive\r\n/i)
+  client.text = ''
+  await ask('/unknown').ended()
+  const [head, body] = client.text.split('\r\n\r\n')
+  t.match(head, /\r\nconnection: close/i)
+  t.notMatch(head, /transfer-encoding/i)
+  t.equal(body, '12345')
 })
 
 t.test('sends a response that is known from the head without 100 Continue', async (t) => {
