@@ -203,12 +203,24 @@ for (const listener of ['uws', 'node']) {
   }
 }
 
-/** Runs in another process: prints its port, and closes connections that were idle for so long. Replies are late, so that each request of a round has a connection of its own. */
+/**
+ * Runs in another process: prints its port, and closes connections that were idle for so long, without `Keep-Alive`. Replies are late, so that each
+ * request of a round has a connection of its own.
+ */
 function serveBriefly(idleMs: number, replyAfterMs: number): void {
   const { createServer } = process.getBuiltinModule('node:http')
-  const server = createServer({ keepAliveTimeout: idleMs }, (req, res) => {
-    // Set by hand, it comes without `Keep-Alive`.
-    res.setHeader('connection', 'keep-alive')
+  // That of node:http is a second longer than its option.
+  const server = createServer({ keepAliveTimeout: 0 })
+  const idle = new Map<unknown, NodeJS.Timeout>()
+  server.on('request', (req, res) => {
+    const { socket } = req
+    clearTimeout(idle.get(socket))
+    res.on('finish', () =>
+      idle.set(
+        socket,
+        setTimeout(() => socket.destroy(), idleMs),
+      ),
+    )
     req.resume().on('end', () => setTimeout(() => res.end('ok'), replyAfterMs))
   })
   server.listen(0, '127.0.0.1', () =>
@@ -220,7 +232,7 @@ const IDLE_LIMIT_MS = 600
 const CONNECTIONS = 200
 const SPREAD_MS = 40
 
-/** Sends rounds of POSTs that meet the idle limit of a backend that does not announce it. */
+/** Sends rounds of POSTs that meet the idle limit of a backend that does not announce it. The gateway has seen it once. */
 async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promise<void> {
   // In a process of its own: what it closes crosses requests only there.
   const { child, log } = spawnTied(
@@ -252,10 +264,14 @@ async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promis
     await reply.resume().toArray()
     return reply.statusCode!
   }
+  const postRound = () =>
+    Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => post(i % SPREAD_MS)))
+  await postRound()
+  // The backend closes these connections. Before that, a busy backend may close one whose next request it has not read yet.
+  await wait(2 * IDLE_LIMIT_MS)
   const statuses: number[] = []
   for (let round = 0; round < 10; round++) {
-    const replies = Array.from({ length: CONNECTIONS }, (_, i) => post(i % SPREAD_MS))
-    statuses.push(...(await Promise.all(replies)))
+    statuses.push(...(await postRound()))
     // So that the next round is around the limit.
     await wait(IDLE_LIMIT_MS - SPREAD_MS)
   }
@@ -265,7 +281,8 @@ async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promis
 
 for (const [listener, front] of [['uws'], ['node'], ['uws', FRONTS[0]]] as const) {
   const where = front === undefined ? '' : `, behind ${front.name}`
-  t.test(`no POST is lost at the idle limit of a backend: listener ${listener}${where}`, (t) =>
-    postAtIdleLimit(t, listener, front),
+  t.test(
+    `no POST is lost at the known idle limit of a backend: listener ${listener}${where}`,
+    (t) => postAtIdleLimit(t, listener, front),
   )
 }
