@@ -36,12 +36,16 @@ const { registry, close } = openRegistry(`mx://${proxy}`)
 const entry = toPlainService('greeter', backends)
 const registration = await register({ registry, entry, log })
 
+let isStopping = false
 async function stop(): Promise<void> {
+  // npm forwards the SIGINT that the terminal has sent already.
+  if (isStopping) return
+  isStopping = true
   await registration.end()
   await Promise.all(backends.map((backend) => backend.close()))
   await close()
   await helloworld.stop()
   process.exit(0)
 }
-process.once('SIGINT', stop).once('SIGTERM', stop)
+process.on('SIGINT', stop).on('SIGTERM', stop)
 process.stderr.write(hints)

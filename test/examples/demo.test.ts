@@ -15,12 +15,16 @@ t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', asyn
   // Server and demo share a fresh HOME: the demo logs in with the credentials the server stored there.
   const { gateway, proxy, home: HOME } = await startServerProcess(t)
   const env = { ...process.env, HOME, MX_PROXY: proxy }
-  const child = spawn(process.execPath, [DEMO, gateway], {
-    cwd: t.testdir(),
+  const child = spawn('npm', ['run', 'demo', '--silent', '--', gateway], {
+    cwd: ROOT,
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
+    // A group of its own, as Ctrl-C at a terminal ends it.
+    detached: true,
   })
-  t.teardown(() => child.kill('SIGKILL'))
+  t.teardown(() => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL')
+  })
   let output = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {
     output += text
@@ -57,7 +61,8 @@ t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', asyn
     const { services } = (await reply.json()) as { services: { nodes: unknown[] }[] }
     return services[0]?.nodes.length === 2
   })
-  child.kill('SIGINT')
+  t.equal((await fetch(`${gateway}/helloworld/call?name=John`)).status, 200)
+  process.kill(-child.pid!, 'SIGINT')
   t.same(await closed, [0, null])
   const { status } = await fetch(`${gateway}/greeter/hello`)
   t.equal(status, 404, 'what it registered is gone')
