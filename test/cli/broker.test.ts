@@ -24,7 +24,7 @@ async function publishUntil(
 }
 
 t.test('messages are published, and shown to who has subscribed', async (t) => {
-  const { ended, output } = start('broker', 'subscribe', 'orders', '--limit=3')
+  const { ended, output } = start('broker', 'subscribe', 'orders', '--queue=billing', '--limit=3')
   await publishUntil(ended, ['orders', '{"id":5}'])
   t.equal(await ended, 0)
   t.equal(output.stdout, '{"id":5}\n'.repeat(3))

@@ -13,7 +13,8 @@ function toUrl(mx: RunningMx): string {
 }
 
 t.test('dashboard shows the server of the environment, and ends in order', async (t) => {
-  const mx = start('dashboard', '--address', '127.0.0.1:0')
+  const limits = ['--session_idle_timeout=10m', '--session_max_age=8h']
+  const mx = start('dashboard', '--address', '127.0.0.1:0', ...limits)
   await mx.until(READY)
   const client = new DashboardClient(toUrl(mx))
   t.equal((await client.ask('GET', '/session')).status, 401)

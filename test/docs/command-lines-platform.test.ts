@@ -8,6 +8,7 @@ await typeGuides(t, [
   'docs/gateway.md',
   'docs/listeners.md',
   'docs/network.md',
+  'docs/plugins.md',
   'docs/registry.md',
   'docs/server.md',
 ])

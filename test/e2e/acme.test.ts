@@ -15,6 +15,7 @@ function toWords(pebble: Pebble, hosts: string, at = '127.0.0.1'): readonly stri
   return [
     '--enable_acme',
     `--acme_hosts=${hosts}`,
+    '--acme_email=admin@example.com',
     `--acme_directory=${pebble.directory}`,
     `--acme_ca_file=${pebble.caFile}`,
     `--acme_address=${at}:${pebble.httpPort}`,

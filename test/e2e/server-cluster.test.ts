@@ -32,6 +32,7 @@ async function openCluster(t: Test) {
     `--registry=consul://${consul.host}:${consul.port}`,
     `--broker=${nats.url}`,
     `--events=${nats.url}`,
+    '--events_replicas=1',
     `--store=${postgres.url()}`,
   ]
   const env = { MX_CONFIG_SECRET_KEY: makeSecretKey(), MX_ADMIN_PASSWORD: 'open-sesame' }

@@ -12,15 +12,15 @@ const LOG = createLog('silent')
 /** What a change of rules may take. */
 const CHANGE_MS = 1000
 
-async function startGateway(t: Test, words: readonly string[]): Promise<Api> {
+async function startGateway(t: Test, words: readonly string[], env = {}): Promise<Api> {
   const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...words])
-  const api = await startApi({ configuration: await configurationFrom(flags, {})(), log: LOG })
+  const api = await startApi({ configuration: await configurationFrom(flags, env)(), log: LOG })
   t.teardown(api.close)
   return api
 }
 
-async function openApi(t: Test, words: readonly string[]): Promise<string> {
-  return `http://127.0.0.1:${(await startGateway(t, words)).port}`
+async function openApi(t: Test, words: readonly string[], env = {}): Promise<string> {
+  return `http://127.0.0.1:${(await startGateway(t, words, env)).port}`
 }
 
 async function openBackend(t: Test): Promise<string> {
@@ -64,13 +64,8 @@ t.test('a gateway alone keeps the rules of the platform it is told of', async (t
   const { server, proxy, post } = await openServer(t)
   const { body } = await post('/auth/token', { id: 'admin', secret: 'mx' })
   const headers = { authorization: `Bearer ${body.token.access_token}` }
-  const url = await openApi(t, [
-    '--handler=proxy',
-    `--auth=mx://${proxy}`,
-    '--auth_id=admin',
-    '--auth_secret=mx',
-    `--backend=${await openBackend(t)}`,
-  ])
+  const words = [`--auth=mx://${proxy}`, '--auth_id=admin', `--backend=${await openBackend(t)}`]
+  const url = await openApi(t, ['--handler=proxy', ...words], { MX_AUTH_SECRET: 'mx' })
   const ask = async (init?: RequestInit): Promise<number> =>
     (await fetch(`${url}/app`, init)).status
   t.equal(await ask(), 200, 'the default rule')

@@ -24,6 +24,7 @@ t.test('login: asks for id and password, and shows no password', async (t) => {
   const output = await runAtTerminal(t, ['login'], { cwd, env, dialogue })
   t.match(output, 'Enter username: ')
   t.match(toScreen(output!).join('\n'), /(^|\n)Enter password:\nSuccessfully logged in\.$/)
+  t.match((await runMx(['user', 'token'], { cwd, env })).stdout, /^ey/)
 })
 
 t.test('run: what is done shows while it is done, and what became of it stays', async (t) => {
