@@ -14,7 +14,7 @@ import { nginx } from './rivals/nginx.ts'
 import { uwsFloor } from './rivals/uws-floor.ts'
 
 const FILE = join(RESULTS, 'recorded.json')
-const GUARDED: readonly string[] = ['proxy', 'proxy-pipelined', 'rpc']
+const GUARDED: readonly string[] = ['proxy', 'proxy-pipelined', 'rpc', 'post']
 const ROUNDS = 3
 
 async function main(): Promise<boolean> {

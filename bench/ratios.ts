@@ -51,8 +51,10 @@ export function compareRatios(
     return `${isFine ? 'ok  ' : 'FAIL'} ${name}: ${figure} x ${now.against}, recorded ${before.toFixed(2)}, limit ${limit.toFixed(2)}`
   })
   for (const [name, ratio] of Object.entries(now.ratios)) {
-    if (!Object.hasOwn(recorded.ratios, name))
-      lines.push(`note: ${name}: ${ratio.toFixed(2)} x ${now.against}, nothing is recorded`)
+    if (Object.hasOwn(recorded.ratios, name)) continue
+    passed = false
+    const figure = `${ratio.toFixed(2)} x ${now.against}`
+    lines.push(`FAIL ${name}: ${figure}, nothing is recorded: npm run bench:guard -- --record`)
   }
   if (recorded.machine.cpu !== now.machine.cpu) {
     lines.push(`note: recorded on ${recorded.machine.cpu}, this is ${now.machine.cpu}`)
