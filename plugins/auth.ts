@@ -79,13 +79,13 @@ const plugin: PluginDefinition = definePlugin({
         x.session = await gate.identify(token)
         tokens.set(x.session, token)
       }
-      const { granted } = await judgeCall(gate, x.account, x.admitted!)
-      return granted ? undefined : toDenied(x.admitted!.resource, x.account)
+      const { granted, missingScope } = await judgeCall(gate, x.account, x.admitted!)
+      return granted ? undefined : toDenied(x.admitted!.resource, x.account, missingScope)
     }
     const end = gate.onChange(streams.review)
 
-    const settle = (x: Exchange, target: CallTarget, { granted }: Ruling): void => {
-      if (!granted) throw toDenied(target.resource, x.account)
+    const settle = (x: Exchange, target: CallTarget, ruling: Ruling): void => {
+      if (!ruling.granted) throw toDenied(target.resource, x.account, ruling.missingScope)
       x.admitted = target
       x.isForeign = isForeign(x.account, target)
       if (forwardAccount && x.session !== undefined) x.beforeProxy ??= tell

@@ -58,7 +58,7 @@ function judge(gate: Gate, call: GivenCall, session: Session | undefined) {
 
 /** @throws {GatewayError} */
 function admit(ruling: Ruling, resource: Resource, session: Session | undefined) {
-  if (!ruling.granted) throw toDenied(resource, session?.account)
+  if (!ruling.granted) throw toDenied(resource, session?.account, ruling.missingScope)
   return session
 }
 

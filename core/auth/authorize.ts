@@ -66,18 +66,28 @@ export function judgeByRules(
   return Promise.all([own, general]).then(([first, second]) => both(first, second))
 }
 
+/** Scopes that a `scope` attribute can hold as one (RFC 6749 §3.3). */
+const SCOPE_TOKEN = /^[!#-[\]-~]+$/
+
 /**
  * The error for a call that the rules deny: 401, whoever calls (decisions 1 and 29). RFC 6750 §3.1 tells programs whether another
  * token helps.
  *
  * @param account undefined: the caller is anonymous.
+ * @param missingScope as in {@link Ruling}.
  */
-export function toDenied(resource: Resource, account: Account | undefined): GatewayError {
-  return new GatewayError(resource.name, 401, describeCall(resource), {
-    headers: [
-      'www-authenticate',
-      account === undefined ? 'Bearer' : 'Bearer error="insufficient_scope"',
-    ],
+export function toDenied(
+  resource: Resource,
+  account: Account | undefined,
+  missingScope?: string,
+): GatewayError {
+  const call = describeCall(resource)
+  const isNamed = missingScope !== undefined && SCOPE_TOKEN.test(missingScope)
+  const detail = isNamed ? `${call}: requires the scope ${missingScope}` : call
+  const error = 'Bearer error="insufficient_scope"'
+  const known = isNamed ? `${error}, scope="${missingScope}"` : error
+  return new GatewayError(resource.name, 401, detail, {
+    headers: ['www-authenticate', account === undefined ? 'Bearer' : known],
   })
 }
 

@@ -190,7 +190,11 @@ async function* toBooks(
 function rule(book: RuleBook, { account, resource }: Access): Ruling {
   const { type, name, endpoint } = resource
   const caller = book.caller(account)
-  return type === 'service' ? caller.call(name, endpoint) : caller.access(type, name, endpoint)
+  const ruling =
+    type === 'service' ? caller.call(name, endpoint) : caller.access(type, name, endpoint)
+  if (ruling.granted || account === undefined) return ruling
+  const missingScope = book.findMissingScope(account, resource)
+  return missingScope === undefined ? ruling : { ...ruling, missingScope }
 }
 
 /** What a watch tells first; undefined: it cannot be had, and is not needed for logging in. */

@@ -1,9 +1,12 @@
-import type { Account, Rule, Ruling } from '../contracts/auth.ts'
+import type { Account, Resource, Rule, Ruling } from '../contracts/auth.ts'
 import { compareRules } from './compare-rules.ts'
 import { EndpointRules } from './endpoint-rules.ts'
 
 /** Kept before all are forgotten: names that may be called are few, callers that differ too. */
 const REMEMBERED_MAX = 10_000
+
+/** Scopes of rules that every account of the namespace is in. */
+const GENERAL_SCOPES: ReadonlySet<string> = new Set(['', '*', '+'])
 
 /** What rules tell accounts apart by. */
 export type Judged = Pick<Account, 'issuer' | 'scopes'>
@@ -58,6 +61,24 @@ export class RuleBook {
       )
       .sort((a, b) => a.rank - b.rank)
       .map(({ rule }) => rule)
+  }
+
+  /**
+   * The scope that an account lacks for a resource it is denied: that of the first rule which would grant it. Undefined if no
+   * scope helps.
+   */
+  findMissingScope({ issuer, scopes }: Judged, resource: Resource): string | undefined {
+    if (issuer !== this.#namespace) return undefined
+    const denied = new Set<string>()
+    for (const rule of this.rulesFor(resource.type, resource.name)) {
+      const { scope, access } = rule
+      if (new EndpointRules([rule]).judge(resource.endpoint).rule === undefined) continue
+      if (access === 'DENIED' && (GENERAL_SCOPES.has(scope) || scopes.includes(scope)))
+        return undefined
+      if (access === 'DENIED') denied.add(scope)
+      else if (!denied.has(scope)) return scope
+    }
+    return undefined
   }
 
   #find({ issuer, scopes }: Judged): Caller {

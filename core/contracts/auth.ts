@@ -38,6 +38,8 @@ export interface Ruling {
   readonly granted: boolean
   /** The rule that decided; undefined: none applied, which denies. */
   readonly rule: Rule | undefined
+  /** Of a denied call: the scope with which the same account would be granted it; undefined: the caller is anonymous, or no scope helps. */
+  readonly missingScope?: string
 }
 
 /** Whom a token stands for, and how long. */

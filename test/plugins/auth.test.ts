@@ -66,18 +66,23 @@ t.test('what rules grant everybody needs no token', async (t) => {
 
 t.test('what is denied is 401 with the body of errors, whoever calls', async (t) => {
   const { run, issue } = await open(t, [createRule({ scope: 'admin' })])
-  const rows: [TestRequest, string][] = [
-    [{}, 'Bearer'],
-    [bearer(await issue(JANE)), 'Bearer error="insufficient_scope"'],
-    [{ headers: { authorization: 'Basic eA==' } }, 'Bearer'],
+  const call = 'Unauthorized call made to greeter:Greeter.Hello'
+  const rows: [TestRequest, string, string][] = [
+    [{}, 'Bearer', call],
+    [
+      bearer(await issue(JANE)),
+      'Bearer error="insufficient_scope", scope="admin"',
+      `${call}: requires the scope admin`,
+    ],
+    [{ headers: { authorization: 'Basic eA==' } }, 'Bearer', call],
   ]
-  for (const [request, challenge] of rows) {
+  for (const [request, challenge, detail] of rows) {
     const { status, headers, body, forwarded } = await run(request)
     t.equal(status, 401)
     t.strictSame(JSON.parse(body), {
       Id: 'greeter',
       Code: 401,
-      Detail: 'Unauthorized call made to greeter:Greeter.Hello',
+      Detail: detail,
       Status: 'Unauthorized',
     })
     t.equal(headers.get('www-authenticate'), challenge)

@@ -44,6 +44,8 @@ t.test('a denied call is told what was called', (t) => {
   t.same(toDenied(resource, undefined).headers, ['www-authenticate', 'Bearer'])
   const denied = toDenied(resource, createAccount())
   t.same(denied.headers, ['www-authenticate', 'Bearer error="insufficient_scope"'])
+  const unquotable = toDenied(resource, createAccount(), 'a" b')
+  t.same(unquotable.headers, denied.headers, 'a scope that the header cannot hold is left out')
   t.equal(
     toNotTaken('helloworld', resource).message,
     'Unauthorized call made to helloworld:Helloworld.Call: invalid or expired access token; log in again',

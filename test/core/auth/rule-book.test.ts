@@ -83,7 +83,21 @@ t.test('Authorization is rule-based: every case of a table, as the prose has it'
         const { type, name, endpoint } = resource
         const wanted = judgeNaively('mx', rules, account, resource)
         const title = `${lines.join(', ') || 'no rules'}: ${who}, ${type}:${name}:${endpoint}`
-        t.equal(judge(t, book, account, resource), wanted, title)
+        const ruling = judge(t, book, account, resource)
+        t.equal(ruling, wanted, title)
+        if (account !== undefined && !ruling.startsWith('GRANTED')) {
+          const isGrantedWith = (scope: string) =>
+            judgeNaively(
+              'mx',
+              rules,
+              { ...account, scopes: [...account.scopes, scope] },
+              resource,
+            ).startsWith('GRANTED')
+          const helpful = ['admin', 'staff'].filter(isGrantedWith)
+          const missing = book.findMissingScope(account, resource)
+          const isRight = missing === undefined ? helpful.length === 0 : helpful.includes(missing)
+          t.ok(isRight, `${title}: missing scope ${missing} of ${helpful}`)
+        }
         cases++
       }
   }
