@@ -1,4 +1,6 @@
 # The image of mx: `docker build -t mx .`. How it is run: docs/operations.md.
+# Pin the base image by digest, for builds that can be repeated: `docker buildx imagetools inspect node:22-bookworm-slim` prints it;
+# then write `FROM node:22-bookworm-slim@sha256:<digest>` in both stages.
 
 # Node.js 22 on Debian 12: the versions of µWebSockets that all tests run with need no newer C library.
 FROM node:22-bookworm-slim AS build
