@@ -1,6 +1,7 @@
 import type { Plugin } from './chain.ts'
 import type { Gate } from './contracts/auth.ts'
 import type { Tracer } from './contracts/tracer.ts'
+import type { EgressPolicy } from './egress/egress-policy.ts'
 import { checkOptions } from './plugin-options.ts'
 import { Default, type Static, type TObject, Type } from './schema.ts'
 import { show } from './show.ts'
@@ -29,6 +30,8 @@ export interface PluginEnv {
   readonly gate?: Gate | undefined
   /** Begins spans. @default nobody traces */
   readonly tracer?: Tracer | undefined
+  /** Outgoing address policy of the process. @default that of the default settings */
+  readonly egress?: Pick<EgressPolicy, 'resolveKeys'> | undefined
 }
 
 /** A plugin without its name: what `create` returns. */

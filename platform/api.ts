@@ -7,6 +7,7 @@ import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import type { Directory } from '../core/directory.ts'
 import { isDoneIn } from '../core/done-in.ts'
+import type { EgressPolicy } from '../core/egress/egress-policy.ts'
 import { Gateway } from '../core/gateway.ts'
 import type { ClientCa } from '../core/listener/client-ca.ts'
 import type { Listener } from '../core/listener/listener.ts'
@@ -46,6 +47,8 @@ export interface ApiParts {
   readonly events?: EventSinks
   /** Decides who is let through, whatever the settings say. @default by the settings */
   readonly gate?: Gate
+  /** Outgoing address policy. @default one of the settings */
+  readonly egress?: EgressPolicy
   /** How services of this process are called without sockets. @default all are called at their ports */
   readonly findCaller?: UpstreamOptions['findCaller']
   /** Open files it may have. @default those of its process */
@@ -183,6 +186,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       events: options.events ?? (await openSinks(settings, log, closing)),
       gate: options.gate ?? remote?.gate,
       tracer: traced?.tracer,
+      egress: options.egress,
       upstream: upstreams.of,
       log,
     },

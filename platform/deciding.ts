@@ -4,7 +4,7 @@ import type { Registry, Service } from '../core/contracts/registry.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
 import type { Tracer } from '../core/contracts/tracer.ts'
 import { dashboardCookie } from '../core/dashboard-cookie.ts'
-import { createEgressPolicy } from '../core/egress/egress-policy.ts'
+import { createEgressPolicy, type EgressPolicy } from '../core/egress/egress-policy.ts'
 import type { Exchange } from '../core/exchange.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
 import { isServerText } from '../sdk/credentials.ts'
@@ -36,6 +36,8 @@ export interface DecidingOptions {
   readonly gate: Gate | undefined
   /** Begins the spans of requests. @default nobody does */
   readonly tracer?: Tracer | undefined
+  /** Outgoing address policy. @default one of the configuration */
+  readonly egress?: EgressPolicy | undefined
   /** How the nodes of a service are reached and chosen. */
   readonly upstream: (service: string) => UpstreamOptions
   readonly log: Log
@@ -98,14 +100,16 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
     replace,
 
     async buildChain(next, plan) {
+      const egress = options.egress ?? createEgressPolicy(next.settings)
       const plugins = await buildPlugins(plan, {
         log,
         nowMs: Date.now,
         configDir: next.config.folder,
         gate,
         tracer,
+        egress,
       })
-      const { isCallAllowed } = createEgressPolicy(next.settings)
+      const { isCallAllowed } = egress
       const context = { events, find: routing.find, upstream, isCallAllowed }
       const forwarding = createForwarding(next.settings, context, routing.route)
       // Last: the plugins before it have the place of their plan.

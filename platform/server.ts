@@ -180,6 +180,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     domains,
     events: toSinks(settings, broker, made),
     gate,
+    egress,
     tls,
     findCaller: findLocalCaller,
     fileLimit: Math.floor(fileLimit / 2),

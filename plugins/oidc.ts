@@ -4,6 +4,7 @@ import { readBearer } from '../core/auth/bearer.ts'
 import { createIdentity, refuse } from '../core/auth/identity.ts'
 import type { Session } from '../core/contracts/auth.ts'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+import { createEgressPolicy } from '../core/egress/egress-policy.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import { Type } from '../core/schema.ts'
 import { checkUrl, createIssuerKeys } from './oidc/issuer-keys.ts'
@@ -80,7 +81,10 @@ const plugin: PluginDefinition = definePlugin({
   name: 'oidc',
   description: 'Knows callers by tokens of an OpenID Connect issuer.',
   options,
-  create(given, { log, nowMs }) {
+  create(given, env) {
+    const { log, nowMs } = env
+    const egress =
+      env.egress ?? createEgressPolicy({ registerAllow: [], egressAllow: [], rpcAddressAllow: [] })
     const { issuer, audience, jwksUri, algorithms, required, forwardToken } = given
     checkUrl(issuer, 'issuer')
     if (jwksUri !== '') checkUrl(jwksUri, 'jwksUri')
@@ -91,7 +95,7 @@ const plugin: PluginDefinition = definePlugin({
     })
     const refused = new LRUCache<string, true>({ max: REFUSED_MAX })
     const onGone = (): void => known.clear()
-    const keys = createIssuerKeys({ issuer, jwksUri, log, onGone, nowMs })
+    const keys = createIssuerKeys({ issuer, jwksUri, egress, log, onGone, nowMs })
     const verifying = new Map<string, Promise<Session>>()
 
     async function verify(token: string): Promise<Session> {

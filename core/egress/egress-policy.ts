@@ -27,6 +27,12 @@ export interface PeerTarget extends EgressTarget {
   readonly mayBeLocal: boolean
 }
 
+/** Where the keys of an issuer are, as its discovery document says. */
+export interface KeysTarget extends EgressTarget {
+  /** Whether the issuer is on this machine: then its keys may be on loopback. */
+  readonly mayBeLoopback: boolean
+}
+
 /** Settings of the policy, as in `mx.yaml`. */
 export interface EgressSettings {
   /** Where services may register nodes, besides the address that they connect from. */
@@ -66,6 +72,13 @@ export interface EgressPolicy {
    * @throws {GatewayError} as {@link resolvePeer}.
    */
   readonly resolveRepository: (target: EgressTarget, id: string) => Promise<readonly string[]>
+  /**
+   * Checks where an issuer says that its keys are: at public and private addresses.
+   *
+   * @returns the addresses to fetch from.
+   * @throws {GatewayError} as {@link resolvePeer}.
+   */
+  readonly resolveKeys: (target: KeysTarget, id: string) => Promise<readonly string[]>
   /** Whether a repository may be at this IP address; true for host names, which somebody else resolves. */
   readonly isRepositoryAllowed: (host: string) => boolean
   /** Whether `/rpc` may name an IP address that is not in the registry. */
@@ -124,6 +137,17 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
       return addresses.map(({ text }) => text)
     },
 
+    async resolveKeys(target, id) {
+      const addresses = await resolveAddresses(target.host, resolve, id)
+      for (const address of addresses) {
+        const { kind } = address
+        if (kind === 'public' || kind === 'private') continue
+        if (kind === 'loopback' && target.mayBeLoopback) continue
+        throw toError('jwks_uri', target, address, { reason: kind, remedy: SET_JWKS_URI }, id)
+      }
+      return addresses.map(({ text }) => text)
+    },
+
     isRepositoryAllowed(host) {
       const address = classify(host)
       return address === undefined || lists.egress.has(address)
@@ -154,6 +178,9 @@ const LISTENER: Denial = {
   reason: 'a listener of this server',
   remedy: 'Only an operator may name it.',
 }
+
+/** An operator supplies that option: it does not pass through the policy. */
+const SET_JWKS_URI = 'Set the option jwksUri of the plugin oidc to use this address.'
 
 function toDenial(kind: AddressKind, setting: string): Denial {
   const remedy = isNeverAllowed(kind) ? 'No setting allows it.' : toRemedy(setting)

@@ -1,12 +1,19 @@
+import { get as getHttp, type IncomingMessage } from 'node:http'
+import { get as getHttps } from 'node:https'
+import type { LookupFunction } from 'node:net'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { toConnectDetail } from '../../core/connect-fault.ts'
 import type { PluginLog } from '../../core/define-plugin.ts'
-import { type ResolveHost, resolveAddresses, resolveBySystem } from '../../core/egress/resolve.ts'
+import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
+import { createPinnedLookup } from '../../core/egress/pinned-lookup.ts'
 
 export interface IssuerKeysOptions {
   /** The operator's, as what it says of its keys: the outgoing address policy does not apply. */
   readonly issuer: string
   /** Empty: the issuer tells it (OpenID Connect Discovery 1.0). */
   readonly jwksUri: string
+  /** Decides where the issuer may say that its keys are. */
+  readonly egress: Pick<EgressPolicy, 'resolveKeys'>
   readonly log: PluginLog
   /** Called when a key is gone. */
   readonly onGone: () => void
@@ -28,7 +35,7 @@ export interface IssuerKeys {
 }
 
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
-  const { issuer, log, onGone, nowMs } = options
+  const { issuer, egress, log, onGone, nowMs } = options
   let found: JWTVerifyGetKey | undefined
   let names: ReadonlySet<string> = new Set()
   let fetchedMs = Number.NEGATIVE_INFINITY
@@ -37,8 +44,9 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   let failure: Error | undefined
 
   async function ask(): Promise<void> {
-    const uri = options.jwksUri === '' ? await discover(issuer) : options.jwksUri
-    const jwks = (await fetchJson(uri)) as unknown as JSONWebKeySet
+    const { url, lookup } =
+      options.jwksUri === '' ? await discover(issuer, egress) : { url: new URL(options.jwksUri) }
+    const jwks = (await fetchJson(url, lookup)) as unknown as JSONWebKeySet
     // Throws for what is no set of keys.
     found = createLocalJWKSet(jwks)
     const before = names
@@ -106,62 +114,57 @@ export function checkUrl(text: string, what: string, mayBeLoopback = true): URL 
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
+/** Where keys are. */
+interface KeysPlace {
+  readonly url: URL
+  /** Answers with the addresses that the policy allowed; undefined: the system resolves the name. */
+  readonly lookup?: LookupFunction
+}
+
 /** What an issuer says of itself is believed about itself only (OpenID Connect Discovery 1.0 §4.3). */
-async function discover(issuer: string): Promise<string> {
+async function discover(issuer: string, egress: IssuerKeysOptions['egress']): Promise<KeysPlace> {
   const base = issuer.replace(/\/$/, '')
   const { issuer: named, jwks_uri: uri } = await fetchJson(
-    `${base}/.well-known/openid-configuration`,
+    new URL(`${base}/.well-known/openid-configuration`),
   )
   if (named !== issuer) throw new Error('the discovery document is of another issuer')
   if (typeof uri !== 'string') throw new Error('the discovery document has no jwks_uri')
-  return (await checkJwksUri(uri, issuer)).href
+  return locateKeys(uri, issuer, egress)
 }
 
 /**
- * Checks the `jwks_uri` of a discovery document. On another host than the issuer's it must not lead to this machine, to link-local or to
- * metadata addresses; issuers on this machine (plain HTTP) may name loopback.
- *
- * The connection resolves the name again: for another address the certificate does not match, and nothing is sent.
+ * Checks the `jwks_uri` of a discovery document. On another host than the issuer's it is subject to the outgoing address policy.
  *
  * @throws {TypeError} for a URL that is not secure.
- * @throws {Error} for a denied address, and {@link resolveAddresses}. Rejects.
+ * @throws {GatewayError} as {@link EgressPolicy.resolveKeys}. Rejects.
  */
-export async function checkJwksUri(
+export async function locateKeys(
   uri: string,
   issuer: string,
-  resolve: ResolveHost = resolveBySystem,
-): Promise<URL> {
+  egress: IssuerKeysOptions['egress'],
+): Promise<KeysPlace> {
   const { protocol, hostname } = new URL(issuer)
-  const isLocal = protocol === 'http:'
-  const url = checkUrl(uri, 'jwks_uri', isLocal)
-  if (url.hostname === hostname) return url
+  const mayBeLoopback = protocol === 'http:'
+  const url = checkUrl(uri, 'jwks_uri', mayBeLoopback)
+  if (url.hostname === hostname) return { url }
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  for (const { text, kind } of await resolveAddresses(host, resolve, 'oidc')) {
-    if (kind === 'public' || kind === 'private' || (isLocal && kind === 'loopback')) continue
-    throw new Error(
-      `jwks_uri ${JSON.stringify(url.href)} of the issuer is denied: ${text} is a ${kind} address. Set jwksUri if it is right.`,
-    )
-  }
-  return url
+  const port = Number(url.port || (url.protocol === 'http:' ? 80 : 443))
+  const addresses = await egress.resolveKeys({ host, port, mayBeLoopback }, 'oidc')
+  return { url, lookup: createPinnedLookup(addresses) }
 }
 
-async function fetchJson(url: string): Promise<Record<string, unknown>> {
-  const reply = await fetch(url, {
-    headers: { accept: 'application/json' },
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch((error: Error) => {
-    // What is wrong with a connection it tells in the cause alone.
-    const { message } = (error.cause as Error | undefined) ?? error
-    throw new Error(`${url} does not answer: ${message}`, { cause: error })
+async function fetchJson(url: URL, lookup?: LookupFunction): Promise<Record<string, unknown>> {
+  const reply = await request(url, lookup).catch((error: Error) => {
+    throw new Error(`${url} does not answer: ${toConnectDetail(error)}`, { cause: error })
   })
-  if (reply.status !== 200) {
-    await reply.body?.cancel()
-    throw new Error(`${url} answers ${reply.status}`)
+  // A redirect would lead to an address that nothing has checked.
+  if (reply.statusCode !== 200) {
+    reply.destroy()
+    throw new Error(`${url} answers ${reply.statusCode}`)
   }
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of reply.body ?? []) {
+  for await (const chunk of reply) {
     bytes += (chunk as Uint8Array).length
     if (bytes > MAX_BYTES) throw new Error(`${url} answers more than ${MAX_BYTES} bytes`)
     chunks.push(chunk as Uint8Array)
@@ -169,4 +172,21 @@ async function fetchJson(url: string): Promise<Record<string, unknown>> {
   const value: unknown = JSON.parse(Buffer.concat(chunks).toString())
   if (typeof value !== 'object' || value === null) throw new Error(`${url} answers no JSON object`)
   return value as Record<string, unknown>
+}
+
+/** Sends a GET and resolves with the response, whose body is ended with the time limit, too. */
+function request(url: URL, lookup: LookupFunction | undefined): Promise<IncomingMessage> {
+  const get = url.protocol === 'http:' ? getHttp : getHttps
+  return new Promise((resolve, reject) => {
+    get(
+      url,
+      {
+        headers: { accept: 'application/json' },
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        agent: false,
+        ...(lookup && { lookup }),
+      },
+      resolve,
+    ).on('error', reject)
+  })
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { checkJwksUri, checkUrl, createIssuerKeys } from '../../../plugins/oidc/issuer-keys.ts'
+import { checkUrl, createIssuerKeys, locateKeys } from '../../../plugins/oidc/issuer-keys.ts'
 import { createTestEnv } from '../../../sdk/testing.ts'
+import { openEgress } from '../../fixtures/egress.ts'
 import { createPair, openOidcIssuer } from '../../fixtures/oidc-issuer.ts'
 
 t.test('only what nobody between can change is believed', async (t) => {
@@ -34,7 +35,7 @@ t.test(
     let nowMs = 0
     let gone = 0
     const keys = createIssuerKeys({
-      ...{ issuer: issuer.issuer, jwksUri: '', log, nowMs: () => nowMs },
+      ...{ issuer: issuer.issuer, jwksUri: '', egress: openEgress(), log, nowMs: () => nowMs },
       onGone: () => gone++,
     })
     const find = async (kid = 'one') => keys.find({ alg: 'ES256', kid }, {} as never)
@@ -58,7 +59,7 @@ t.test('an answer that is too long is none', async (t) => {
   const issuer = await openOidcIssuer(t)
   issuer.discovery = { ...issuer.discovery, pad: 'x'.repeat(2 * 1024 * 1024) }
   const keys = createIssuerKeys({
-    ...{ issuer: issuer.issuer, jwksUri: '', log: createTestEnv().log },
+    ...{ issuer: issuer.issuer, jwksUri: '', egress: openEgress(), log: createTestEnv().log },
     ...{ nowMs: Date.now, onGone: () => {} },
   })
   const find = async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never)
@@ -72,7 +73,7 @@ t.test('why nobody answers is told, with where', async (t) => {
   // The system lets nobody listen at port 0.
   const jwksUri = 'https://127.0.0.1:0/keys'
   const keys = createIssuerKeys({
-    ...{ issuer: 'https://127.0.0.1:0', jwksUri, log: createTestEnv().log },
+    ...{ issuer: 'https://127.0.0.1:0', jwksUri, egress: openEgress(), log: createTestEnv().log },
     ...{ nowMs: Date.now, onGone: () => {} },
   })
   await t.rejects(async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never), {
@@ -87,8 +88,9 @@ t.test(
       'keys.test': ['192.0.2.7', '10.0.0.7'],
       'mixed.test': ['192.0.2.7', '127.0.0.1'],
     }
+    const egress = openEgress({ resolve: async (host) => hosts[host] ?? ['127.0.0.1'] })
     const check = async (uri: string, issuer = 'https://id.test') =>
-      (await checkJwksUri(uri, issuer, async (host) => hosts[host] ?? ['127.0.0.1'])).href
+      (await locateKeys(uri, issuer, egress)).url.href
     t.equal(await check('https://keys.test/a'), 'https://keys.test/a')
     t.equal(await check('https://id.test:8443/a'), 'https://id.test:8443/a', 'its own host')
     for (const [host, kind] of [
@@ -102,7 +104,9 @@ t.test(
       ['100.100.100.200', 'cloud metadata'],
       ['0.0.0.0', 'unspecified'],
     ] as const) {
-      const message = new RegExp(`is a ${kind} address. Set jwksUri`)
+      const message = new RegExp(
+        `^jwks_uri .+ is denied by the outgoing address policy \\(${kind}\\)\\. Set the option jwksUri`,
+      )
       await t.rejects(check(`https://${host}/a`), { message }, host)
     }
     t.equal(await check('https://localhost/a', 'http://127.0.0.1:1'), 'https://localhost/a')
@@ -110,10 +114,38 @@ t.test(
     const issuer = await openOidcIssuer(t)
     issuer.discovery = { ...issuer.discovery, jwks_uri: 'https://169.254.169.254/keys' }
     const keys = createIssuerKeys({
-      ...{ issuer: issuer.issuer, jwksUri: '', log: createTestEnv().log },
+      ...{ issuer: issuer.issuer, jwksUri: '', egress: openEgress(), log: createTestEnv().log },
       ...{ nowMs: Date.now, onGone: () => {} },
     })
     const find = async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never)
-    await t.rejects(find(), { cause: { message: /^jwks_uri "https:\/\/169.* is denied/ } })
+    await t.rejects(find(), { cause: { message: /^jwks_uri 169\.254\.169\.254:443 is denied/ } })
+  },
+)
+
+t.test(
+  'fetches the keys from the address that was checked, whatever the name resolves to next',
+  async (t) => {
+    const issuer = await openOidcIssuer(t)
+    const port = Number(new URL(issuer.issuer).port)
+    const checked = await openOidcIssuer(t, 'ES256', '127.0.0.3', port)
+    checked.keys = [(await createPair('ES256', 'two')).jwk]
+    // The system resolves this name to the issuer.
+    issuer.discovery = { ...issuer.discovery, jwks_uri: `http://localhost:${port}/keys` }
+    const answers = [['127.0.0.3'], ['127.0.0.1']]
+    const resolved: string[] = []
+    const egress = openEgress({
+      async resolve(host) {
+        resolved.push(host)
+        return answers.shift()!
+      },
+    })
+    const keys = createIssuerKeys({
+      ...{ issuer: issuer.issuer, jwksUri: '', egress, log: createTestEnv().log },
+      ...{ nowMs: Date.now, onGone: () => {} },
+    })
+    await keys.find({ alg: 'ES256', kid: 'two' }, {} as never)
+    t.same(resolved, ['localhost'])
+    t.same(issuer.asked, ['/.well-known/openid-configuration'])
+    t.same(checked.asked, ['/keys'])
   },
 )
