@@ -138,7 +138,8 @@ t.test('what the rules deny is 401, with or without an account', async (t) => {
   const ask = async (metadata: string, more = {}) =>
     (await serve(dispatcher, 'A.Who', { metadata, ...more })).error?.toBody()
   t.same(await ask(''), denied)
-  t.same(await ask(await show(createAccount({ id: 'joe' }))), denied)
+  const known = { ...denied, Detail: `${denied.Detail}: requires the scope staff` }
+  t.same(await ask(await show(createAccount({ id: 'joe' }))), known)
   t.equal(await ask(await show()), undefined)
   t.same(await ask('', { service: 'other.greeter' }), denied, 'a longer name is no way round')
   t.same(await ask('mx-namespace: acme\r\n'), denied, 'nor is another namespace')
