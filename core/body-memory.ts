@@ -57,8 +57,20 @@ export function mayWait(
  * @param constrainedBytes what the process may have; 0 or more than there is: no limit.
  */
 export function toMaxBytes(constrainedBytes: number, totalBytes: number): number {
-  const bytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalBytes) : totalBytes
+  const bytes = toMemoryBytes(constrainedBytes, totalBytes)
   return Math.min(Math.max(Math.floor(bytes * SHARE), LEAST_BYTES), MOST_BYTES)
+}
+
+/**
+ * Memory that the process may have: that of its control group, else that of the machine.
+ *
+ * @param constrainedBytes as in {@link toMaxBytes}.
+ */
+export function toMemoryBytes(
+  constrainedBytes: number = process.constrainedMemory(),
+  totalBytes: number = totalmem(),
+): number {
+  return constrainedBytes > 0 ? Math.min(constrainedBytes, totalBytes) : totalBytes
 }
 
 /** The answer to a request whose body finds no room; a moment later it may. */

@@ -10,6 +10,7 @@ import { isDoneIn } from '../core/done-in.ts'
 import type { EgressPolicy } from '../core/egress/egress-policy.ts'
 import { Gateway } from '../core/gateway.ts'
 import type { ClientCa } from '../core/listener/client-ca.ts'
+import { toClientSocketsMax } from '../core/listener/client-sockets.ts'
 import type { Listener } from '../core/listener/listener.ts'
 import type { TlsPair, TlsSource } from '../core/listener/tls.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
@@ -214,6 +215,10 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       clientCa,
       maxConnections,
       maxMessageBytes: settings.maxMessageBytes,
+      maxClientSockets:
+        settings.maxClientWebSockets === 'auto'
+          ? toClientSocketsMax(settings.maxMessageBytes)
+          : settings.maxClientWebSockets,
       clientKeepAliveMs: settings.clientKeepAliveMs,
       onUnreadable: () =>
         log.warn(

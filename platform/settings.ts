@@ -194,6 +194,7 @@ export interface Settings extends QuotaSettings {
   readonly egressAllow: readonly string[]
   readonly maxBodyBytes: number
   readonly maxMessageBytes: number
+  readonly maxClientWebSockets: number | 'auto'
   /** Of request bytes that wait in a process. */
   readonly maxBufferedBytes: number | 'auto'
   /** Of answers that clients have not taken yet, of a process. */
@@ -1058,9 +1059,19 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'text',
     form: 'size',
     description: 'Longest WebSocket message, then the connection is closed with 1009',
-    default: '16mb',
+    default: '1mb',
     live: true,
     parse: one(parseLimit),
+  },
+  maxClientWebSockets: {
+    name: 'max_client_websockets',
+    kind: 'text',
+    form: 'number',
+    description:
+      'WebSockets of one client address (IPv6: /64) at a time, per worker, then 503; of listener uws. auto allows as many as can take a quarter of the memory with unfinished messages',
+    default: 'auto',
+    live: false,
+    parse: one(parseCountOrAuto(1, 10_000_000)),
   },
   maxBufferedBytes: {
     name: 'max_buffered',

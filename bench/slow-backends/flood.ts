@@ -1,4 +1,4 @@
-// Clients that send as fast as they can. Arguments: port, `uploads` or `sockets`, how many, path, MiB of an upload or a message.
+// Clients that send as fast as they can. Arguments: port, `uploads`, `sockets` or `unfinished` (messages), how many, path, MiB of an upload or a message.
 // Prints how many connections ended in which way, as JSON, when it is told to stop or all uploads are done.
 import { connect, type Socket } from 'node:net'
 
@@ -30,7 +30,7 @@ function upload(): void {
   })
 }
 
-/** A WebSocket that sends messages without end, and another one when it is closed; its outcome is the close code. */
+/** A WebSocket that sends messages without end, or one but for its last byte, and another one when it is closed; its outcome is the close code. */
 function flood(): void {
   let code = ''
   const socket = connect(Number(port), '127.0.0.1')
@@ -38,9 +38,11 @@ function flood(): void {
     `GET ${path} HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
   )
   // Behind the answer to the handshake.
-  socket.once('data', () =>
-    send(socket, toFrame(Buffer.alloc(sizeBytes, 'x')), Number.POSITIVE_INFINITY),
-  )
+  socket.once('data', () => {
+    const frame = toFrame(Buffer.alloc(sizeBytes, 'x'))
+    if (kind === 'unfinished') send(socket, frame.subarray(0, -1), 1)
+    else send(socket, frame, Number.POSITIVE_INFINITY)
+  })
   socket.on('error', () => {})
   socket.on('data', (data: Buffer) => {
     if (data[0] === 0x88) code = String(data.readUInt16BE(2))

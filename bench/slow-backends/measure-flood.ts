@@ -9,7 +9,8 @@ import { toNodeCommand } from '../rivals/rival.ts'
 /** What floods the gateway, and how it is served. */
 export interface Flood {
   readonly listener: 'uws' | 'node'
-  readonly kind: 'uploads' | 'sockets'
+  /** `unfinished`: WebSockets that send all but the last byte of one message. */
+  readonly kind: 'uploads' | 'sockets' | 'unfinished'
   /** Connections at a time. */
   readonly count: number
   /** When the backend reads. */

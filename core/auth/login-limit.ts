@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { parseAddress } from '../address-set.ts'
-import { classify } from '../egress/allow-list.ts'
+import { LOOPBACK_NETWORK, toNetwork } from '../client-network.ts'
 import { GatewayError } from '../errors.ts'
 import { type HashTurn, MAX_HASH_WAIT_MS, tooManyHashes } from './secret-hash.ts'
 
@@ -104,7 +103,8 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
   return {
     async run({ namespace, account, address: from }, errorId, logIn, onRefused = () => {}) {
       const address = toNetwork(from)
-      const isLocal = isLoopback(from)
+      // Guesses from elsewhere must not keep the operators out who are on the machine of the server itself.
+      const isLocal = address === LOOPBACK_NETWORK
       const ofAccount = `${namespace}/${account}`.slice(0, 400)
       const both = `${ofAccount} ${address}`
       const lastMs = nowMs() + MAX_HASH_WAIT_MS
@@ -144,22 +144,6 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
 
 function isWrong(error: unknown): boolean {
   return error instanceof GatewayError && (error.code === 400 || error.code === 401)
-}
-
-/** Guesses from elsewhere must not keep the operators out who are on the machine of the server itself. */
-function isLoopback(address: string): boolean {
-  return classify(address)?.kind === 'loopback'
-}
-
-/**
- * What a client can choose freely counts as one: of IPv6 a whole /64 (RFC 4291 §2.5.1), and all loopback addresses, as every program of
- * the machine can connect from each of 127.0.0.0/8.
- */
-export function toNetwork(address: string): string {
-  if (isLoopback(address)) return 'loopback'
-  if (!address.includes(':')) return address
-  const parsed = parseAddress(address)
-  return parsed !== undefined && 'parts' in parsed ? parsed.parts.slice(0, 4).join(':') : address
 }
 
 function tooMany(waitMs: number, errorId: string): Error {

@@ -25,6 +25,11 @@ export interface ListenerOptions {
   /** Longest WebSocket message read from a client, in bytes. @default 16777216 */
   readonly maxMessageBytes?: number
   /**
+   * WebSockets of one client at a time, then 503. `uws` has it, which does not report how much of an unfinished message it buffers;
+   * `node` counts these bytes. A client is an IPv4 address, an IPv6 network of 64 bits, or all of loopback. @default unlimited
+   */
+  readonly maxClientSockets?: number
+  /**
    * Whether `mx-*` fields of requests are kept. They say who calls: only for a service that nobody but the platform reaches.
    * @default false
    */

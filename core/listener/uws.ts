@@ -68,7 +68,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const secure = options.tls !== undefined
   const guard = new Guard(options.internalFields, options.encodedSlashes)
   const maxMessageBytes = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
-  const sockets = new Sockets(maxMessageBytes)
+  const sockets = new Sockets(maxMessageBytes, options.maxClientSockets ?? Number.POSITIVE_INFINITY)
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
   let connections = 0
   /** Requests that the library has passed on. */

@@ -4,6 +4,7 @@ import { HeaderList } from '../headers.ts'
 import { type AcceptOptions, MESSAGE_MAX_BYTES, type SocketReceiver } from '../server-socket.ts'
 import { relayReply } from '../upstream/relay.ts'
 import { type OpenBackend, openBackend } from '../upstream/websocket.ts'
+import { ClientSockets, toPayloadMaxBytes, UWS_MAX_BYTES } from './client-sockets.ts'
 import { ClientThrottle, type SocketSwitch } from './client-throttle.ts'
 import { ABNORMAL, INVALID_DATA, NO_STATUS, SERVICE_RESTART, TOO_BIG } from './close-codes.ts'
 import { chooseProtocol } from './handshake.ts'
@@ -30,37 +31,48 @@ export interface SocketExchange extends Exchange {
 /** The open WebSockets of a listener. */
 export class Sockets {
   readonly #maxMessageBytes: number
+  readonly #clients: ClientSockets
   readonly #open = new Set<SocketOwner>()
   #accepting = true
   #closed = false
 
-  /** @param maxMessageBytes the listener's limit for those that end in this process. */
-  constructor(maxMessageBytes: number) {
+  /**
+   * @param maxMessageBytes the listener's limit for those that end in this process.
+   * @param maxOfClient see `ListenerOptions.maxClientSockets`.
+   */
+  constructor(maxMessageBytes: number, maxOfClient: number) {
     this.#maxMessageBytes = maxMessageBytes
+    this.#clients = new ClientSockets(maxOfClient)
   }
 
   /**
    * Carries the client's WebSocket to a backend; see {@link Exchange.tunnel}. An answer of
    * the backend other than 101 is relayed as the reply.
    *
-   * @throws {GatewayError} 502 or 504 when the backend gave no valid answer, 503 when the gateway shuts down; nothing was sent to the client then.
+   * @throws {GatewayError} 502 or 504 when the backend gave no valid answer, 503 when the gateway shuts down or the client has too many WebSockets; nothing was sent to the client then.
    */
-  tunnel(x: SocketExchange, target: TunnelTarget): Promise<void> {
-    if (!this.#accepting) return Promise.reject(shuttingDown())
-    return new Promise((resolve, reject) => {
-      const abandon = openBackend(target, {
-        onOpen: (backend) => {
-          resolve()
-          this.#join(x, target, backend)
-        },
-        onReply: (reply, head) => {
-          resolve()
-          relayReply(x, reply, head, target)
-        },
-        onFailure: reject,
+  async tunnel(x: SocketExchange, target: TunnelTarget): Promise<void> {
+    const leave = this.#enter(x)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const abandon = openBackend(target, {
+          onOpen: (backend) => {
+            resolve()
+            this.#join(x, target, backend, leave)
+          },
+          onReply: (reply, head) => {
+            leave()
+            resolve()
+            relayReply(x, reply, head, target)
+          },
+          onFailure: reject,
+        })
+        x.attach({ onRequestBody: () => {}, onDrain: () => {}, onAbort: abandon })
       })
-      x.attach({ onRequestBody: () => {}, onDrain: () => {}, onAbort: abandon })
-    })
+    } catch (error) {
+      leave()
+      throw error
+    }
   }
 
   /** See {@link Exchange.accept}. */
@@ -69,15 +81,19 @@ export class Sockets {
     receiver: SocketReceiver,
     options: AcceptOptions,
   ): UwsAcceptedSocket | undefined {
-    if (!this.#accepting) throw shuttingDown()
     const { maxMessageBytes = MESSAGE_MAX_BYTES, headers = new HeaderList() } = options
     const protocol = chooseProtocol(x.headers, options.protocol)
     const limit = Math.min(maxMessageBytes, this.#maxMessageBytes)
+    const leave = this.#enter(x)
     const socket: UwsAcceptedSocket = new UwsAcceptedSocket(x, receiver, limit, (aborted) => {
+      leave()
       this.#open.delete(socket)
       x.socketEnded(aborted)
     })
-    if (!x.openSocket(socket, protocol, headers)) return undefined
+    if (!x.openSocket(socket, protocol, headers)) {
+      leave()
+      return undefined
+    }
     this.#open.add(socket)
     return socket
   }
@@ -94,15 +110,23 @@ export class Sockets {
     for (const owner of [...this.#open]) owner.close(SERVICE_RESTART, 'service restart')
   }
 
-  #join(x: SocketExchange, target: TunnelTarget, backend: OpenBackend): void {
+  /** @throws {GatewayError} 503 */
+  #enter({ clientAddress }: SocketExchange): () => void {
+    if (!this.#accepting) throw shuttingDown()
+    return this.#clients.enter(clientAddress)
+  }
+
+  #join(x: SocketExchange, target: TunnelTarget, backend: OpenBackend, leave: () => void): void {
     const { protocol, headers } = backend
     const tunnel: Tunnel = new Tunnel(x, backend, target.maxMessageBytes, (aborted) => {
+      leave()
       this.#open.delete(tunnel)
       x.socketEnded(aborted)
       target.onClose()
     })
     if (!x.answered) target.onAnswer?.(101, headers)
     if (x.answered || !x.openSocket(tunnel, protocol, headers)) {
+      leave()
       tunnel.abandon()
       target.onClose()
       return
@@ -122,7 +146,7 @@ export interface SocketData {
 /**
  * How uWebSockets serves WebSockets; a socket's user data is its {@link SocketData}.
  *
- * @param maxMessageBytes limit of the listener. A message up to twice as long is read, and
+ * @param maxMessageBytes limit of the listener. A message up to 1 MiB longer, or twice as long if that is less, is read, and
  *   answered with 1009; before a longer one the library drops the connection, without a code.
  *   The same goes for text that is not UTF-8 (1006 in place of 1007). Of a client that closes
  *   with 1012 to 1014 or 3000 to 3999 the library tells no code: the other side gets none (1005).
@@ -132,9 +156,9 @@ export function createSocketBehavior(
   maxMessageBytes: number,
 ): Omit<WebSocketBehavior, 'upgrade' | 'close'> & Required<Pick<WebSocketBehavior, 'close'>> {
   return {
-    maxPayloadLength: 2 * maxMessageBytes,
+    maxPayloadLength: toPayloadMaxBytes(maxMessageBytes),
     // Beyond what back-pressure lets come together: pongs for a client that reads none of them.
-    maxBackpressure: maxMessageBytes + 2 * CLIENT_HIGH_BYTES,
+    maxBackpressure: Math.min(maxMessageBytes + 2 * CLIENT_HIGH_BYTES, UWS_MAX_BYTES),
     closeOnBackpressureLimit: true,
     idleTimeout: CLIENT_IDLE_SECONDS,
     sendPingsAutomatically: true,

@@ -1,4 +1,4 @@
-import { toNetwork } from '../../core/auth/login-limit.ts'
+import { toNetwork } from '../../core/client-network.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Audit, addressOf } from './audit.ts'

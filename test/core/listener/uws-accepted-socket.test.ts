@@ -4,7 +4,7 @@ import { createUwsListener } from '../../../core/listener/uws.ts'
 import type { SocketReceiver } from '../../../core/server-socket.ts'
 import { testServerSocket } from '../../contracts/server-socket.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
-import { closeOf, connectWebSocket } from '../../fixtures/web-gateway.ts'
+import { closeOf, connectWebSocket, refusedWebSocket } from '../../fixtures/web-gateway.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -48,6 +48,21 @@ t.test(
     t.match(served[0], { bytesIn: 0, aborted: true })
   },
 )
+
+t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) => {
+  const ends: string[] = []
+  const { port, gateway } = await openListener(
+    t,
+    createUwsListener,
+    (x) => void x.accept(keepEnds(ends)),
+    { maxClientSockets: 1 },
+  )
+  const client = await connectWebSocket(t, port)
+  t.match(await refusedWebSocket(port), { status: 503, body: /max_client_websockets/ })
+  client.close()
+  await gateway.idle()
+  await connectWebSocket(t, port)
+})
 
 t.test('a client that pings and never reads is ended', async (t) => {
   const ends: string[] = []

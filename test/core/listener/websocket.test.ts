@@ -14,6 +14,7 @@ import {
   nextMessage,
   openBackendServer,
   openWebGateway,
+  refusedWebSocket,
 } from '../../fixtures/web-gateway.ts'
 
 const KIB = 1024
@@ -96,6 +97,48 @@ t.test(
     await gateway.idle()
   },
 )
+
+t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) => {
+  const backend = await openBackendServer(t)
+  const listener = { maxClientSockets: 2 }
+  const { port } = await openWebGateway(t, createUwsListener, [backend.port], { listener })
+  const first = await connectWebSocket(t, port)
+  await connectWebSocket(t, port)
+  const { status, headers, body } = await refusedWebSocket(port)
+  t.equal(status, 503)
+  t.equal(headers['retry-after'], '1')
+  t.match(JSON.parse(body).Detail, /2 are open \(max_client_websockets\).*trusted_proxies/)
+  const end = once(backend.sockets[0]!, 'close')
+  first.close()
+  await end
+  await connectWebSocket(t, port)
+})
+
+t.test('counts no WebSocket whose handshake failed', async (t) => {
+  const backend = await openBackendServer(t, { verifyClient: () => false })
+  const nobody = await openBackendServer(t)
+  nobody.server.close()
+  const listener = { maxClientSockets: 1 }
+  for (const [to, status] of [
+    [backend, 401],
+    [nobody, 502],
+  ] as const) {
+    const { port } = await openWebGateway(t, createUwsListener, [to.port], { listener })
+    for (let i = 0; i < 3; i++) t.equal((await refusedWebSocket(port)).status, status)
+  }
+})
+
+t.test('without a limit a message passes', async (t) => {
+  const backend = await openBackendServer(t)
+  const none = Number.POSITIVE_INFINITY
+  const limit = { maxMessageBytes: none, listener: { maxMessageBytes: none } }
+  const { port } = await openWebGateway(t, createUwsListener, [backend.port], limit)
+  const accepted = backend.accepted()
+  const client = await connectWebSocket(t, port)
+  const received = nextMessage(await accepted)
+  client.send('hello')
+  t.equal(String(await received), 'hello')
+})
 
 t.test('a client that pings and never reads is ended', async (t) => {
   const backend = await openBackendServer(t)
