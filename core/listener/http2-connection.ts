@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
+import { toNetwork } from '../client-network.ts'
 import { clock } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
@@ -8,6 +9,7 @@ import type { Guard } from './guard.ts'
 import { HEADER_TIMEOUT_MS } from './http-limits.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 import { readHttp2Head } from './http2-request.ts'
+import { beginInTurn } from './http2-turns.ts'
 import { readPeerAddress } from './peer-addresses.ts'
 
 /**
@@ -53,8 +55,9 @@ export class Http2Connection {
     this.address = readPeerAddress(socket)
     // Every error is followed by `close`.
     session.on('error', () => {})
+    const client = toNetwork(this.address)
     const serve = (stream: ServerHttp2Stream, _: object, flags: number, rawHeaders: string[]) =>
-      this.#serve(stream, flags, rawHeaders)
+      beginInTurn(client, stream, () => this.#serve(stream, flags, rawHeaders))
     session.on('stream', serve)
     // A client that speaks the protocol may keep the connection in reserve.
     session.once('remoteSettings', () => {
