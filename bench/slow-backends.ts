@@ -1,4 +1,5 @@
 // What floods of request bytes cost the gateway and its other clients: `npm run bench:slow-backends [-- seconds]`. Fails when a goal is missed.
+import { availableParallelism, loadavg } from 'node:os'
 import { guardGoals } from './goals.ts'
 import { readOrigin, writeResult } from './http/results.ts'
 import { type Flood, measureFlood } from './slow-backends/measure-flood.ts'
@@ -15,6 +16,8 @@ const KINDS: readonly Omit<Flood, 'listener' | 'seconds'>[] = [
 ]
 const LISTENERS = ['uws', 'node'] as const
 
+// The slowest GET of a busy machine is that of its other programs.
+const [loadBefore] = loadavg()
 const rows = []
 for (const kind of KINDS) {
   for (const listener of LISTENERS) {
@@ -36,10 +39,11 @@ const head = [
   '| listener | clients | the backend reads | peak RSS, MiB | RSS at the end, MiB | GET, median ms | slowest ms | GETs answered | ends of the clients |',
   '|---|---|---|--:|--:|--:|--:|--:|---|',
 ]
-const table = `${[...head, ...lines].join('\n')}\n`
+const load = `Load average before: ${loadBefore!.toFixed(1)} on ${availableParallelism()} processors.`
+const table = `${load}\n\n${[...head, ...lines].join('\n')}\n`
 const title = 'Floods of request bytes'
 const origin = readOrigin('npm run bench:slow-backends --', 'node:http')
-const path = writeResult('slow-backends', title, origin, { seconds, rows }, table)
+const path = writeResult('slow-backends', title, origin, { seconds, loadBefore, rows }, table)
 process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
 const floods = rows.filter(({ kind, pace }) => pace === 'never' || kind === 'unfinished')
 const toGoal = ({ listener, kind, count }: Flood, unit: string): string =>
