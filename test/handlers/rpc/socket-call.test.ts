@@ -92,7 +92,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(
       `${name}, ${protocol}: a long answer comes whole, or 503 while others wait`,
       async (t) => {
-        const { gateway } = await open(t, { listener }, { protocol })
+        const { gateway } = await open(t, { listener, flags: ['--max_message=16mb'] }, { protocol })
         const long = 'x'.repeat(12 * 1024 * 1024)
         const slow = await connect(t, gateway, 'hello')
         slow.socket.pause()
