@@ -6,6 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { CURRENT_TEST } from './current-test.ts'
 import { ROOT } from './root.ts'
 
 /** Writes what `import 'tap'` finds below `folder`, before it looks into the packages of the project. */
@@ -31,7 +32,17 @@ export async function bundleTap(folder: string): Promise<void> {
   await mkdir(tap, { recursive: true })
   await writeFile(
     join(tap, 'index.js'),
-    "export * from '@tapjs/bundled'\nexport { default } from '@tapjs/bundled'\n",
+    `import root from '@tapjs/bundled'
+export * from '@tapjs/bundled'
+const current = Symbol.for('${CURRENT_TEST.description}')
+export default new Proxy(root, {
+  get(_, name) {
+    const test = globalThis[current] ?? root
+    const value = Reflect.get(test, name, test)
+    return typeof value === 'function' ? value.bind(test) : value
+  },
+})
+`,
   )
   await writePackage(tap, 'tap')
 }

@@ -16,6 +16,12 @@ if $limit "$@" >"$first"; then
 fi
 echo "# failed at first: $name"
 sed 's/^/# | /' "$first"
+# Of a group (`scripts/test-group.ts`) only the files that failed run again.
+failed=$(sed -nE 's/^not ok [0-9]+ - (test\/[^ ]+).*/\1/p' "$first")
+if [ -n "${MX_TESTS:-}" ] && [ -n "$failed" ]; then
+  MX_TESTS=$(echo $failed)
+  export MX_TESTS
+fi
 rm -f "$first"
 node=$1
 shift

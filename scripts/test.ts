@@ -1,9 +1,13 @@
 /**
- * Runs compiled tests, a process each: all of them, or those of the source files and folders it is given.
- * Piped, it writes TAP; on a terminal only a line for every file, and what failed.
- * When all run, one that fails runs once more: `docs/decisions/2026-11-26-a-failed-test-runs-once-more.md`.
+ * Runs compiled tests: all, or the files and folders that it is given, or
+ *   --unit           the tests that start no process
+ *   --changed[=ref]  the tests that the changes since a commit can affect. @default HEAD
+ * Unit tests share processes (`scripts/test-group.ts`); every other file has its own.
+ * Piped, it writes TAP; on a terminal one line for each file, and the failures. The slowest files are listed at the end.
+ * In a run of all tests, a file that fails runs once more: `docs/decisions/2026-11-26-a-failed-test-runs-once-more.md`.
  * Why not tap's own command: `docs/decisions/2026-11-22-tests-run-compiled.md`.
  */
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, relative, resolve } from 'node:path'
@@ -11,10 +15,21 @@ import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { ROOT } from './root.ts'
+import { listAffected, startsProcesses } from './test-imports.ts'
 
 const TIMEOUT_SECONDS = 120
+const GROUP_SIZE = 60
+const SLOWEST = 20
 const RUN_AGAIN = join(ROOT, 'scripts/run-again.sh')
-const TEST = /^test\/.*\.test\.ts$/
+const GROUP = join(ROOT, 'dist/scripts/test-group.js')
+const TEST = /^test\/.*\.test\.tsx?$/
+/** Folders whose tests are not unit tests, whether they start processes or not. */
+const WHOLE = /^test\/(?:docs|e2e|examples|load|spec)\//
+
+interface Run {
+  readonly name: string
+  readonly sources: readonly string[]
+}
 
 /** Sources of tests, relative to the repository. @throws {Error} when a path leads to none. */
 function listTests(paths: readonly string[]): readonly string[] {
@@ -23,40 +38,76 @@ function listTests(paths: readonly string[]): readonly string[] {
 
 function listTestsOf(path: string): readonly string[] {
   const full = resolve(path)
-  if (!existsSync(full)) throw new Error(`${path} is not there: name files or folders below test/`)
+  if (!existsSync(full)) throw new Error(`not found: ${path}. Name files or folders below test/`)
   const files = statSync(full).isDirectory()
     ? readdirSync(full, { recursive: true, encoding: 'utf8' }).map((name) => join(full, name))
     : [full]
   const tests = files.map((file) => relative(ROOT, file)).filter((file) => TEST.test(file))
-  if (tests.length === 0) throw new Error(`${path} holds no test: they are test/**/*.test.ts`)
+  if (tests.length === 0) throw new Error(`${path} has no test/**/*.test.ts`)
   return tests
 }
 
 function toCompiled(source: string): string {
-  const file = join(ROOT, 'dist', source.replace(/ts$/, 'js'))
+  const file = join(ROOT, 'dist', source.replace(/tsx?$/, 'js'))
   if (!existsSync(file)) throw new Error(`${source} is not compiled: run \`npm run compile\``)
   return file
 }
 
+/** Files that differ from a commit, new ones included. */
+function listChanged(ref: string): readonly string[] {
+  const git = (...words: string[]): string[] =>
+    execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).split('\n').filter(Boolean)
+  return [...git('diff', '--name-only', ref), ...git('ls-files', '--others', '--exclude-standard')]
+}
+
+const isUnit = (source: string): boolean => !WHOLE.test(source) && !startsProcesses(source)
+
+/** What runs in a process each: tests that start processes, and groups of those that start none. */
+function toRuns(sources: readonly string[]): readonly Run[] {
+  const alone = sources.filter((source) => !isUnit(source))
+  const shared = sources.filter(isUnit)
+  const groups = Math.ceil(shared.length / GROUP_SIZE)
+  const size = Math.ceil(shared.length / groups)
+  return [
+    ...Array.from({ length: groups }, (_, index) => ({
+      name: `unit tests ${index + 1} of ${groups}`,
+      sources: shared.slice(index * size, (index + 1) * size),
+    })),
+    ...alone.map((source) => ({ name: source, sources: [source] })),
+  ]
+}
+
 /**
- * Starts a test, `runs` times at most until it passes. `env`: tap would add a loader to the options of node, for
- * coverage, which doubles the time a file takes.
+ * Starts a run, `times` at most until it passes. `env`: tap would add a loader to the options of node, for coverage,
+ * which doubles the time a file takes.
  */
-function spawnTest(source: string, file: string, runs: 1 | 2): Promise<unknown> {
+function start(
+  { name, sources }: Run,
+  times: 1 | 2,
+  onEnd: (source: string, ms: number) => void,
+): void {
+  const isGroup = sources.length > 1
   const options = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
   // Reading source maps takes up to a tenth of a test's time: only the second run does.
   const words =
-    runs === 2 ? [RUN_AGAIN, source, process.execPath] : [process.execPath, '--enable-source-maps']
-  return t.spawn('env', [options, ...words, file], {
-    name: source,
+    times === 2 ? [RUN_AGAIN, name, process.execPath] : [process.execPath, '--enable-source-maps']
+  const startedAt = performance.now()
+  const run = t.spawn('env', [options, ...words, isGroup ? GROUP : toCompiled(sources[0]!)], {
+    name,
     cwd: ROOT,
-    env: { ...process.env, TAP_TIMEOUT: String(TIMEOUT_SECONDS) },
-    timeout: runs * TIMEOUT_SECONDS * 1000,
+    env: {
+      ...process.env,
+      TAP_TIMEOUT: String(TIMEOUT_SECONDS),
+      ...(isGroup && { MX_TESTS: sources.join(' ') }),
+    },
+    timeout: times * TIMEOUT_SECONDS * 1000,
     at: null,
   })
+  if (isGroup) run.subtest?.parser.on('assert', ({ name, time }) => onEnd(name, time ?? 0))
+  else void run.then(() => onEnd(name, performance.now() - startedAt))
 }
 
-/** Leaves of the lines of TAP what somebody who watches wants: a line a file, failures with their details, the sums. */
+/** Leaves of TAP what a terminal shows: a line for each file, failures with their details, the sums. */
 function createFilter(): (line: string) => boolean {
   let isFailure = false
   let details: string | undefined
@@ -69,14 +120,28 @@ function createFilter(): (line: string) => boolean {
     if (isFailure && line.trim() === '---') details = indent
     isFailure = line.startsWith('not ok ', indent.length)
     return (
-      details !== undefined || isFailure || /^(ok |# (?!Subtest)| +# failed at first)/.test(line)
+      details !== undefined ||
+      isFailure ||
+      /^(ok |# (?!Subtest)| +# failed at first| +ok \d+ - test\/)/.test(line)
     )
   }
 }
 
-function main(paths: readonly string[]): void {
-  const tests = listTests(paths.length > 0 ? paths : [join(ROOT, 'test')])
-  const compiled = tests.map((source) => [source, toCompiled(source)] as const)
+function listWanted(words: readonly string[]): readonly string[] {
+  const paths = words.filter((word) => !word.startsWith('--'))
+  let tests = listTests(paths.length > 0 ? paths : [join(ROOT, 'test')])
+  for (const word of words.filter((word) => word.startsWith('--'))) {
+    const [flag, ref = 'HEAD'] = word.split('=')
+    if (flag === '--unit') tests = tests.filter(isUnit)
+    else if (flag === '--changed') tests = listAffected(tests, listChanged(ref))
+    else throw new Error(`unknown flag ${word}: there are --unit and --changed[=commit]`)
+  }
+  return tests
+}
+
+function main(words: readonly string[]): void {
+  const tests = listWanted(words)
+  for (const source of tests) toCompiled(source)
   t.setTimeout(0)
   // One more than there are processors: a test waits for servers and timers a sixth of its time.
   t.jobs = availableParallelism() + 1
@@ -87,8 +152,14 @@ function main(paths: readonly string[]): void {
       if (isWanted(line)) console.log(line)
     })
   }
-  const runs = paths.length > 0 ? 1 : 2
-  for (const [source, file] of compiled) void spawnTest(source, file, runs)
+  const times: [source: string, ms: number][] = []
+  t.teardown(() => {
+    const slowest = times.sort(([, a], [, b]) => b - a).slice(0, SLOWEST)
+    for (const [source, ms] of slowest)
+      t.comment(`${(ms / 1000).toFixed(1).padStart(6)} s  ${source}`)
+  })
+  const runs = words.length > 0 ? 1 : 2
+  for (const run of toRuns(tests)) start(run, runs, (source, ms) => times.push([source, ms]))
 }
 
 try {

@@ -1,0 +1,22 @@
+/**
+ * Runs compiled test files one after the other in one process: `MX_TESTS='<source> <source>' node dist/scripts/test-group.js`.
+ * Each file is a subtest. `import t from 'tap'` in a file gets that subtest (`scripts/bundle-tap.ts`).
+ * The list is not in the arguments because tap names temporary folders after them.
+ */
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
+import { CURRENT_TEST } from './current-test.ts'
+import { ROOT } from './root.ts'
+
+const FILE_TIMEOUT_MS = 120_000
+
+// Bound to the root test: `t` itself is the subtest of a file as soon as one runs.
+const { test } = t
+t.setTimeout(0)
+for (const source of (process.env['MX_TESTS'] ?? '').split(' ')) {
+  void test(source, { timeout: FILE_TIMEOUT_MS }, async (file: Test) => {
+    Reflect.set(globalThis, CURRENT_TEST, file)
+    await import(pathToFileURL(join(ROOT, 'dist', source.replace(/ts$/, 'js'))).href)
+  })
+}
