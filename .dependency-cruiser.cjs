@@ -1,9 +1,10 @@
 /**
  * Which folder may import which, checked by `npm run check`:
  *
- *   core/contracts <- core <- {plugins, resolvers, handlers, adapters, sdk} <- platform ;  sdk <- cli
- *   sdk <- services <- platform
- *   {core, sdk} <- web
+ *   lib <- core/contracts <- core <- {plugins, resolvers, handlers}
+ *   core <- domain <- {adapters, services} ;  {core, domain} <- sdk <- services
+ *   everything above <- platform <- cli
+ *   {lib, core, sdk} <- web
  *
  * `cli` may also use `core` helpers; it reads the table of settings in `platform`, and starts
  * the rest of it by a dynamic import, so that `mx --help` loads nothing of the gateway.
@@ -19,7 +20,7 @@ const LEAVES = ['bench', 'examples', 'scripts', 'test']
 const OPTIONAL_LIBRARIES =
   '^(pg|consul|esbuild|koffi|protobufjs|acme-client|node-forge|@nats-io/|@kubernetes/|@opentelemetry/|prom-client)'
 /** The files of the SDK that load adapters, and the adapters. */
-const OPENERS = '^sdk/open-(registry|broker|tracer)[.]ts$'
+const OPENERS = '^sdk/(registry|broker|tracing)/open-(registry|broker|tracer)[.]ts$'
 const OPENED = '^adapters/(registry|broker|tracer|nats|kubernetes)/'
 const GENERATED = '[.]gen[.]ts$'
 /** What adapters of several contracts that stand on the same server share: no adapter itself. */
@@ -54,6 +55,22 @@ module.exports = {
       comment: 'The core is a generic reverse proxy: what it needs of a part is handed to it.',
       severity: 'error',
       from: { path: '^core/' },
+      to: { path: `^(${[...PARTS, 'domain', 'services', 'sdk', 'platform', 'cli'].join('|')})/` },
+    },
+    {
+      name: 'lib-imports-only-lib',
+      comment: 'Helpers without any word of a gateway.',
+      severity: 'error',
+      from: { path: '^lib/' },
+      to: {
+        path: `^(${[...PARTS, 'core', 'domain', 'services', 'sdk', 'platform', 'cli'].join('|')})/`,
+      },
+    },
+    {
+      name: 'domain-imports-only-core',
+      comment: 'The meaning of stores, events, brokers and links, in front of their adapters.',
+      severity: 'error',
+      from: { path: '^domain/' },
       to: { path: `^(${[...PARTS, 'services', 'sdk', 'platform', 'cli'].join('|')})/` },
     },
     {
@@ -110,7 +127,7 @@ module.exports = {
       from: { path: OPENERS },
       to: {
         path: OPENED,
-        pathNot: '^adapters/(registry/consul|nats)/url[.]ts$',
+        pathNot: '^adapters/(registry/consul/http|nats)/url[.]ts$',
         dependencyTypesNot: ['dynamic-import', 'type-only'],
       },
     },
@@ -185,14 +202,14 @@ module.exports = {
       name: 'only-the-listener-sees-uws',
       comment: 'Native code has exactly one importer.',
       severity: 'error',
-      from: { pathNot: '^core/listener/uws[.]ts$' },
+      from: { pathNot: '^core/listener/uws/listener[.]ts$' },
       to: { path: '(^|/)(@uwsjs/|uWebSockets[.]js)' },
     },
     {
       name: 'only-system-calls-see-koffi',
       comment: 'Each function of the system is called from exactly one place.',
       severity: 'error',
-      from: { pathNot: '^core/(listener/steer|process/protect-memory)[.]ts$' },
+      from: { pathNot: '^(core/listener/reuseport-steering|lib/process/protect-memory)[.]ts$' },
       to: { path: '(^|node_modules/)koffi/' },
     },
     {
@@ -201,7 +218,7 @@ module.exports = {
         'The declarations of native code do not leak out of its listener and the guard in front of it.',
       severity: 'error',
       from: { pathNot: '^core/listener/' },
-      to: { path: '^core/listener/uws-types[.]d[.]ts$' },
+      to: { path: '^core/listener/uws/uws-types[.]d[.]ts$' },
     },
     {
       name: 'only-the-schema-sees-typebox',
@@ -209,7 +226,7 @@ module.exports = {
         'The build bundles core/schema.ts with TypeBox; imported past it, its hundreds of modules cost every gateway memory and time to start.',
       severity: 'error',
       from: {
-        path: '^(core|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/',
+        path: '^(lib|core|domain|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/',
         pathNot: '^core/schema[.]ts$',
       },
       to: { path: '(^|node_modules/)typebox/' },
@@ -219,7 +236,9 @@ module.exports = {
       comment:
         'Loaded with import() where they are needed: whoever does not use them does not pay for them.',
       severity: 'error',
-      from: { path: '^(core|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/' },
+      from: {
+        path: '^(lib|core|domain|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/',
+      },
       to: {
         path: `(^|node_modules/)${OPTIONAL_LIBRARIES.slice(1)}`,
         dependencyTypesNot: ['dynamic-import', 'type-only'],
@@ -229,7 +248,9 @@ module.exports = {
       name: 'no-development-dependencies-in-the-program',
       comment: 'What users run must be in `dependencies`.',
       severity: 'error',
-      from: { path: '^(core|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/' },
+      from: {
+        path: '^(lib|core|domain|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/',
+      },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
   ],

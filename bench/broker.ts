@@ -4,8 +4,8 @@ import { findProgram } from '../test/fixtures/servers.ts'
 import { openBareNats } from './broker/bare-nats.ts'
 import type { Contestant } from './broker/contestant.ts'
 import { openMemory, openNats, openService } from './broker/mx.ts'
-import { median } from './median.ts'
-import { reportRows } from './rows.ts'
+import { median } from './report/median.ts'
+import { reportRows } from './report/rows.ts'
 
 const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
 const BODY = Buffer.from('x'.repeat(128))

@@ -6,7 +6,7 @@ import { findProgram } from '../test/fixtures/servers.ts'
 import { openConsul } from './config/consul.ts'
 import type { Contestant } from './config/contestant.ts'
 import { type MxOptions, openMx } from './config/mx.ts'
-import { type Row, reportRows } from './rows.ts'
+import { type Row, reportRows } from './report/rows.ts'
 
 const CALLERS = 100
 const [values = 1000, seconds = 2] = process.argv.slice(2).map(Number)

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContext, chromium } from 'playwright-core'
 import { FIRST_LOAD_MAX_BYTES, listFirstLoad } from './dashboard/first-load.ts'
-import { guardGoals } from './goals.ts'
-import { findPort, startProgram } from './http/processes.ts'
-import { waitUntilReady } from './http/ready.ts'
 import { readOrigin, writeResult } from './http/results.ts'
+import { findPort, startProgram } from './http/servers/processes.ts'
+import { waitUntilReady } from './http/servers/ready.ts'
+import { guardGoals } from './report/goals.ts'
 import { ROOT } from './rivals/rival.ts'
 
 /** What one load of the page took, milliseconds since it was asked for. */

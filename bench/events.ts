@@ -7,9 +7,9 @@ import { findProgram } from '../test/fixtures/servers.ts'
 import { openBareJetStream } from './events/bare-jetstream.ts'
 import type { Contestant, EventsGoals } from './events/contestant.ts'
 import { openJetStream, openLmdb } from './events/mx.ts'
-import { guardGoals } from './goals.ts'
-import { median } from './median.ts'
-import { reportRows } from './rows.ts'
+import { guardGoals } from './report/goals.ts'
+import { median } from './report/median.ts'
+import { reportRows } from './report/rows.ts'
 
 const CALLERS = 1000
 const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)

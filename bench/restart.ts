@@ -1,6 +1,7 @@
 // What restarts cost requests: `npm run bench:restart [-- restarts] [requests a second]`. Fails when one is lost.
-import { guardGoals } from './goals.ts'
+
 import { readOrigin, writeResult } from './http/results.ts'
+import { guardGoals } from './report/goals.ts'
 import { countFailed, measureRestarts } from './restart/measure-restarts.ts'
 
 const [restarts = 20, rate = 500] = process.argv.slice(2).map(Number)

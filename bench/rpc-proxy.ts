@@ -1,8 +1,11 @@
 // A call as it is, through the RPC proxy and through the gateway, in the same run: `npm run bench:rpc-proxy [-- rounds seconds]`.
 import { execFileSync } from 'node:child_process'
-import { startBackend } from './http/backend.ts'
-import { SERVICE } from './http/documents.ts'
+import { runWrk } from './http/load/wrk.ts'
 import { startRival } from './http/measure.ts'
+import { readOrigin, writeResult } from './http/results.ts'
+import { findScenario } from './http/scenarios.ts'
+import { startBackend } from './http/servers/backend.ts'
+import { SERVICE } from './http/servers/documents.ts'
 import {
   CAN_PIN,
   findPort,
@@ -12,12 +15,9 @@ import {
   type Program,
   readUsage,
   startProgram,
-} from './http/processes.ts'
-import { waitUntilOpen } from './http/ready.ts'
-import { readOrigin, writeResult } from './http/results.ts'
-import { findScenario } from './http/scenarios.ts'
-import { runWrk } from './http/wrk.ts'
-import { median } from './median.ts'
+} from './http/servers/processes.ts'
+import { waitUntilOpen } from './http/servers/ready.ts'
+import { median } from './report/median.ts'
 import { mx } from './rivals/mx.ts'
 import { toNodeCommand } from './rivals/rival.ts'
 import { type CallLoad, loadCalls } from './rpc/call-load.ts'
@@ -53,7 +53,7 @@ const { servicePort, servicePid } = backend
 async function startProxy(): Promise<{ program: Program; port: number }> {
   const port = await findPort()
   const words = [String(port), SERVICE, String(servicePort)]
-  const program = startProgram(toNodeCommand('../rpc/proxy-process', ...words), MEASURED_CORES)
+  const program = startProgram(toNodeCommand('rpc/proxy-process', ...words), MEASURED_CORES)
   await waitUntilOpen(program, port)
   return { program, port }
 }

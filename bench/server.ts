@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { guardGoals } from './goals.ts'
 import { readOrigin, writeResult } from './http/results.ts'
-import { median } from './median.ts'
+import { guardGoals } from './report/goals.ts'
+import { median } from './report/median.ts'
 import { measureServer, measureStart, type Start, toStartGoals } from './server/measure-start.ts'
 
 const [starts = 5] = process.argv.slice(2).map(Number)

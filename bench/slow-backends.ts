@@ -1,7 +1,7 @@
 // What floods of request bytes cost the gateway and its other clients: `npm run bench:slow-backends [-- seconds]`. Fails when a goal is missed.
 import { availableParallelism, loadavg } from 'node:os'
-import { guardGoals } from './goals.ts'
 import { readOrigin, writeResult } from './http/results.ts'
+import { guardGoals } from './report/goals.ts'
 import { type Flood, measureFlood } from './slow-backends/measure-flood.ts'
 
 const [seconds = 8] = process.argv.slice(2).map(Number)

@@ -1,5 +1,5 @@
 import type { CAC } from 'cac'
-import { print, toFormat } from './format.ts'
+import { print, toFormat } from './ui/format.ts'
 
 /** Flag of the output format, which is not one of `mx server`: `-o json`, `-ojson`, `--output=json`. */
 const OUTPUT = /^(?:-o|--output)(?:=?(.*))$/
@@ -12,7 +12,7 @@ const OUTPUT = /^(?:-o|--output)(?:=?(.*))$/
 export async function runAuthReset(cli: CAC): Promise<void> {
   const { words, output } = takeOutput(cli.rawArgs.slice(4))
   const format = toFormat(output === undefined ? {} : { output })
-  const { resetAccessOffline } = await import('../platform/reset-access.ts')
+  const { resetAccessOffline } = await import('../platform/server/reset-access.ts')
   const { password, rules, notAudited } = await resetAccessOffline(words, process.env)
   const lines = [
     ...rules.map((id) => `Deleted the rule ${id}`),

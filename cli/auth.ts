@@ -1,13 +1,13 @@
 import type { CAC } from 'cac'
 import { GatewayError } from '../core/errors.ts'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { parseExpiry } from './expiry.ts'
-import { type Format, OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { CliError, EXIT, printProblems } from './output.ts'
-import { ask, askNewSecret, readInput } from './prompt.ts'
-import { openSession, SESSION_FLAGS, type Session, type TokenReply } from './session.ts'
-import { runSubcommand, type Subcommand } from './subcommands.ts'
-import { formatTable } from './table.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { parseExpiry } from './args/expiry.ts'
+import { runSubcommand, type Subcommand } from './args/subcommands.ts'
+import { openSession, SESSION_FLAGS, type Session, type TokenReply } from './session/session.ts'
+import { type Format, OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
+import { CliError, EXIT, printProblems } from './ui/output.ts'
+import { ask, askNewSecret, readInput } from './ui/prompt.ts'
+import { formatTable } from './ui/table.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

@@ -1,14 +1,14 @@
 import type { CAC } from 'cac'
-import { toField } from './bytes.ts'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { parseCount } from './count.ts'
-import { formatEach, OUTPUT_FLAGS, printDone, toFormat } from './format.ts'
-import { readBytes } from './input.ts'
-import { printStream } from './print-stream.ts'
+import { take } from '../lib/async/take.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { parseCount } from './args/count.ts'
+import { readBytes } from './args/input.ts'
+import { runSubcommand, type Subcommand } from './args/subcommands.ts'
 import { toPairs } from './runtime/run-flags.ts'
-import { SESSION_FLAGS, withSession } from './session.ts'
-import { runSubcommand, type Subcommand } from './subcommands.ts'
-import { take } from './take.ts'
+import { SESSION_FLAGS, withSession } from './session/session.ts'
+import { toField } from './ui/bytes.ts'
+import { formatEach, OUTPUT_FLAGS, printDone, toFormat } from './ui/format.ts'
+import { printStream } from './ui/print-stream.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

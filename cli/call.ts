@@ -1,14 +1,14 @@
 import type { CAC } from 'cac'
 import { GatewayError } from '../core/errors.ts'
-import { suggest } from '../core/suggest.ts'
-import { parseDuration } from '../core/units.ts'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { findService, suggestService } from './find-services.ts'
-import { OUTPUT_FLAGS } from './format.ts'
-import { readJsonLines, readText, toWritten, toWrittenList } from './input.ts'
-import { CliError, EXIT } from './output.ts'
-import { printReplies, printReply, toReplyFormat } from './replies.ts'
-import { SESSION_FLAGS, type Session, type SessionCall, withSession } from './session.ts'
+import { suggest } from '../lib/text/did-you-mean.ts'
+import { parseDuration } from '../lib/text/units.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { readJsonLines, readText, toWritten, toWrittenList } from './args/input.ts'
+import { findService, suggestService } from './session/find-services.ts'
+import { SESSION_FLAGS, type Session, type SessionCall, withSession } from './session/session.ts'
+import { OUTPUT_FLAGS } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
+import { printReplies, printReply, toReplyFormat } from './ui/replies.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

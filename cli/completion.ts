@@ -1,7 +1,7 @@
 import type { CAC } from 'cac'
-import { suggest } from '../core/suggest.ts'
+import { suggest } from '../lib/text/did-you-mean.ts'
 import { SCRIPTS } from './completion/scripts.ts'
-import { CliError, EXIT } from './output.ts'
+import { CliError, EXIT } from './ui/output.ts'
 
 /** Prints what a shell loads. @throws {CliError} */
 export function runCompletion(cli: CAC): void {

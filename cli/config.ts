@@ -1,12 +1,12 @@
 import type { CAC } from 'cac'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { type Format, OUTPUT_FLAGS, print, printDone, toFormat } from './format.ts'
-import { readText } from './input.ts'
-import { CliError, EXIT } from './output.ts'
-import { ask } from './prompt.ts'
-import { isNotFound, SESSION_FLAGS, type Session, withSession } from './session.ts'
-import { runSubcommand, type Subcommand } from './subcommands.ts'
-import { formatTable } from './table.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { readText } from './args/input.ts'
+import { runSubcommand, type Subcommand } from './args/subcommands.ts'
+import { isNotFound, SESSION_FLAGS, type Session, withSession } from './session/session.ts'
+import { type Format, OUTPUT_FLAGS, print, printDone, toFormat } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
+import { ask } from './ui/prompt.ts'
+import { formatTable } from './ui/table.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

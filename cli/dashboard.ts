@@ -5,11 +5,11 @@ import {
   parseSessionTime,
   SESSION_IDLE_TIMEOUT,
   SESSION_MAX_AGE,
-} from '../platform/settings-values.ts'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { findEnvironment } from './environments.ts'
-import { CliError, EXIT, printProblems } from './output.ts'
-import { withSession } from './session.ts'
+} from '../platform/settings/values.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { findEnvironment } from './session/environments.ts'
+import { withSession } from './session/session.ts'
+import { CliError, EXIT, printProblems } from './ui/output.ts'
 
 const FLAGS = {
   address: 'string',

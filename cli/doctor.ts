@@ -1,11 +1,11 @@
 import type { CAC } from 'cac'
-import { checkNoWords, readCommandLine } from './command-line.ts'
+import { checkNoWords, readCommandLine } from './args/args.ts'
 import type { Finding } from './doctor/finding.ts'
 import { checkMachine } from './doctor/machine.ts'
 import { checkServer } from './doctor/server.ts'
-import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { EXIT } from './output.ts'
-import { SESSION_FLAGS } from './session.ts'
+import { SESSION_FLAGS } from './session/session.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
+import { EXIT } from './ui/output.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS } as const
 const MARKS = { ok: 'ok  ', note: 'note', bad: 'BAD ' } as const

@@ -1,5 +1,6 @@
 import type { CAC } from 'cac'
-import { type CommandLine, readCommandLine } from './command-line.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { runSubcommand, type Subcommand } from './args/subcommands.ts'
 import {
   addEnvironment,
   deleteEnvironment,
@@ -7,12 +8,11 @@ import {
   findSelected,
   listEnvironments,
   mustBeKnown,
-} from './environments.ts'
-import { OUTPUT_FLAGS, print, printDone, toFormat } from './format.ts'
-import { printProblems } from './output.ts'
+} from './session/environments.ts'
 import { writeConfig } from './state/config.ts'
-import { runSubcommand, type Subcommand } from './subcommands.ts'
-import { formatTable } from './table.ts'
+import { OUTPUT_FLAGS, print, printDone, toFormat } from './ui/format.ts'
+import { printProblems } from './ui/output.ts'
+import { formatTable } from './ui/table.ts'
 
 const FLAGS = { env: 'string', ...OUTPUT_FLAGS } as const
 const NONE = 'none'

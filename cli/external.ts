@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { accessSync, constants, statSync } from 'node:fs'
 import { constants as os } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { CliError } from './output.ts'
+import { CliError } from './ui/output.ts'
 
 const NAME = /^\w[\w.-]*$/
 /** Whose end is that of the program we stand for. */

@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import type { CAC } from 'cac'
 import type { Service } from '../core/contracts/registry.ts'
-import { suggest } from '../core/suggest.ts'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { mustFindService } from './find-services.ts'
-import { formatAs, OUTPUT_FLAGS, toFormat } from './format.ts'
+import { suggest } from '../lib/text/did-you-mean.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
 import { type Interfaces, toInterfaces } from './gen/interface.ts'
 import { toOpenApi } from './gen/openapi.ts'
 import { toTypeScript } from './gen/typescript.ts'
-import { CliError, EXIT } from './output.ts'
-import { openSession, SESSION_FLAGS, type Session } from './session.ts'
+import { mustFindService } from './session/find-services.ts'
+import { openSession, SESSION_FLAGS, type Session } from './session/session.ts'
+import { formatAs, OUTPUT_FLAGS, toFormat } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

@@ -1,5 +1,5 @@
 import { COMMANDS } from './command-table.ts'
-import { formatColumns } from './output.ts'
+import { formatColumns } from './ui/output.ts'
 
 const USAGE = [
   'mx <command> [flags]',
@@ -14,7 +14,7 @@ const ENDINGS: readonly (readonly [string, string])[] = [
 
 /** What `mx --help` shows. */
 export async function formatHelp(): Promise<string> {
-  const { readVersion } = await import('../platform/version.ts')
+  const { readVersion } = await import('../platform/process/version.ts')
   const commands = COMMANDS.map(({ name, description }) => [name, description] as const)
   return [
     `mx/${readVersion()}`,

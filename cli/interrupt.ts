@@ -1,4 +1,4 @@
-import { EXIT, printProblems } from './output.ts'
+import { EXIT, printProblems } from './ui/output.ts'
 
 /**
  * Ends the program at Ctrl-C, or when it is told to end, as one that left something half done.

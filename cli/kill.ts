@@ -1,10 +1,10 @@
 import type { CAC } from 'cac'
-import { readCommandLine } from './command-line.ts'
-import { OUTPUT_FLAGS, printDone, toFormat } from './format.ts'
-import { CliError, EXIT } from './output.ts'
+import { readCommandLine } from './args/args.ts'
 import { findObject, parseObject } from './runtime/objects.ts'
-import { openSteps } from './runtime/steps.ts'
-import { openSession, SESSION_FLAGS } from './session.ts'
+import { openSession, SESSION_FLAGS } from './session/session.ts'
+import { OUTPUT_FLAGS, printDone, toFormat } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
+import { openSteps } from './ui/progress.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS, force: 'boolean' } as const
 

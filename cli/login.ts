@@ -1,13 +1,13 @@
 import type { CAC } from 'cac'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
-import { readCommandLine } from './command-line.ts'
-import { toAccountName, toNamespaceName } from './environments.ts'
-import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { CliError, EXIT } from './output.ts'
-import { ask, readInput } from './prompt.ts'
-import { openSession, SESSION_FLAGS, type TokenReply, toCredentials } from './session.ts'
+import { readCommandLine } from './args/args.ts'
+import { toAccountName, toNamespaceName } from './session/environments.ts'
+import { openSession, SESSION_FLAGS, type TokenReply, toCredentials } from './session/session.ts'
 import { writeConfig } from './state/config.ts'
 import { writeCredentials } from './state/tokens.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
+import { ask, readInput } from './ui/prompt.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

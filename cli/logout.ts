@@ -1,10 +1,10 @@
 import type { CAC } from 'cac'
-import { checkNoWords, readCommandLine } from './command-line.ts'
-import { toAccountName } from './environments.ts'
-import { printProblems } from './output.ts'
-import { openSession, SESSION_FLAGS } from './session.ts'
+import { checkNoWords, readCommandLine } from './args/args.ts'
+import { toAccountName } from './session/environments.ts'
+import { openSession, SESSION_FLAGS } from './session/session.ts'
 import { writeConfig } from './state/config.ts'
 import { readCredentials, writeCredentials } from './state/tokens.ts'
+import { printProblems } from './ui/output.ts'
 
 /** Forgets who is logged in; the platform is told, so that what was known is good for nothing any more. */
 export async function logOut(cli: CAC): Promise<void> {

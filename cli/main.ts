@@ -1,8 +1,8 @@
 #!/usr/bin/env node
+import { splitGlobals } from './args/global-flags.ts'
 import { COMMANDS, type CommandEntry } from './command-table.ts'
-import { splitGlobals } from './global-flags.ts'
-import { CliError, EXIT, printProblems, watchOutput } from './output.ts'
-import { guardTerminal } from './terminal.ts'
+import { CliError, EXIT, printProblems, watchOutput } from './ui/output.ts'
+import { guardTerminal } from './ui/terminal.ts'
 
 /** Flags that are commands. */
 const WORDS: Readonly<Record<string, string>> = { '-v': 'version', '--version': 'version' }
@@ -30,7 +30,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
     return undefined
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    const { explainError } = await import('./explain-error.ts')
+    const { explainError } = await import('./ui/explain-error.ts')
     const { status, problems } = explainError(error, command)
     printProblems(problems)
     return status
@@ -76,7 +76,7 @@ async function runOther(
 /** @throws {CliError} for a flag that is not `--help`. */
 async function showHelp(flag: string): Promise<void> {
   if (flag !== '-h' && flag !== '--help') {
-    const { suggest } = await import('../core/suggest.ts')
+    const { suggest } = await import('../lib/text/did-you-mean.ts')
     const meant = suggest(flag, ['--help', '--version'])
     const hint = meant === undefined ? '.' : `, did you mean ${meant}?`
     throw new CliError(`unrecognized flag: ${flag}${hint} See 'mx --help'`, { status: EXIT.usage })

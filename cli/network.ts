@@ -1,11 +1,11 @@
 import type { CAC } from 'cac'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { parseCount } from './count.ts'
-import { formatAs, OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { CliError } from './output.ts'
-import { SESSION_FLAGS, type Session, withSession } from './session.ts'
-import { runSubcommand, type Subcommand } from './subcommands.ts'
-import { formatTable } from './table.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { parseCount } from './args/count.ts'
+import { runSubcommand, type Subcommand } from './args/subcommands.ts'
+import { SESSION_FLAGS, type Session, withSession } from './session/session.ts'
+import { formatAs, OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
+import { CliError } from './ui/output.ts'
+import { formatTable } from './ui/table.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

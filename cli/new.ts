@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import type { CAC } from 'cac'
-import { suggest } from '../core/suggest.ts'
-import { readCommandLine } from './command-line.ts'
-import { CliError, EXIT, formatColumns } from './output.ts'
+import { suggest } from '../lib/text/did-you-mean.ts'
+import { readCommandLine } from './args/args.ts'
 import { gateway } from './scaffold/gateway.ts'
 import { plugin } from './scaffold/plugin.ts'
 import { service } from './scaffold/service.ts'
 import type { Template } from './scaffold/template.ts'
+import { CliError, EXIT, formatColumns } from './ui/output.ts'
 
 const TEMPLATES: readonly Template[] = [service, plugin, gateway]
 /** It is part of file names, of identifiers and of paths of the gateway. */

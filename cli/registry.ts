@@ -1,11 +1,11 @@
 import type { CAC } from 'cac'
 import type { Endpoint, Node, Service, Value } from '../core/contracts/registry.ts'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { mustFindService } from './find-services.ts'
-import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { SESSION_FLAGS, withSession } from './session.ts'
-import { runSubcommand, type Subcommand } from './subcommands.ts'
-import { formatTable } from './table.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { runSubcommand, type Subcommand } from './args/subcommands.ts'
+import { mustFindService } from './session/find-services.ts'
+import { SESSION_FLAGS, withSession } from './session/session.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
+import { formatTable } from './ui/table.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS } as const
 /** Of an endpoint's metadata: they say the same as its fields, at greater length. */

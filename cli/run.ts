@@ -1,13 +1,13 @@
 import type { CAC } from 'cac'
-import { isReservedName } from '../core/platform-services.ts'
-import { readCommandLine } from './command-line.ts'
-import { CliError, EXIT } from './output.ts'
+import { isReservedName } from '../core/registry/built-in-services.ts'
+import { readCommandLine } from './args/args.ts'
 import { deploy } from './runtime/deploy.ts'
 import { listObjects, neverCameUp } from './runtime/objects.ts'
 import { RUN_FLAGS } from './runtime/run-flags.ts'
 import { checkName, LATEST, parseSource, toName } from './runtime/source.ts'
-import { openSession, type Session } from './session.ts'
+import { openSession, type Session } from './session/session.ts'
 import { readBaseUrl } from './state/base-url.ts'
+import { CliError, EXIT } from './ui/output.ts'
 
 const FLAGS = { ...RUN_FLAGS, force: 'boolean' } as const
 

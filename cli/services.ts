@@ -1,9 +1,9 @@
 import type { CAC } from 'cac'
-import { readCommandLine } from './command-line.ts'
-import { listServices } from './find-services.ts'
-import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { CliError, EXIT } from './output.ts'
-import { SESSION_FLAGS, withSession } from './session.ts'
+import { readCommandLine } from './args/args.ts'
+import { listServices } from './session/find-services.ts'
+import { SESSION_FLAGS, withSession } from './session/session.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS } as const
 

@@ -1,12 +1,12 @@
 import type { CAC } from 'cac'
-import { checkNoWords, readCommandLine } from './command-line.ts'
-import { toAccountName, toNamespaceName } from './environments.ts'
-import { findService } from './find-services.ts'
-import { CliError, EXIT } from './output.ts'
-import { ask, readInput } from './prompt.ts'
-import { SESSION_FLAGS, type TokenReply, toCredentials, withSession } from './session.ts'
+import { checkNoWords, readCommandLine } from './args/args.ts'
+import { toAccountName, toNamespaceName } from './session/environments.ts'
+import { findService } from './session/find-services.ts'
+import { SESSION_FLAGS, type TokenReply, toCredentials, withSession } from './session/session.ts'
 import { writeConfig } from './state/config.ts'
 import { writeCredentials } from './state/tokens.ts'
+import { CliError, EXIT } from './ui/output.ts'
+import { ask, readInput } from './ui/prompt.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

@@ -1,14 +1,14 @@
 import type { CAC } from 'cac'
 import type { Node } from '../core/contracts/registry.ts'
-import { isOfPlatform } from '../core/platform-services.ts'
-import { formatDuration, formatSpan } from '../core/units.ts'
+import { isOfPlatform } from '../core/registry/built-in-services.ts'
+import { formatDuration, formatSpan } from '../lib/text/units.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
-import { readCommandLine } from './command-line.ts'
-import { listServices, mustFindService } from './find-services.ts'
-import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { CliError, EXIT } from './output.ts'
-import { SESSION_FLAGS, type Session, withSession } from './session.ts'
-import { formatTable } from './table.ts'
+import { readCommandLine } from './args/args.ts'
+import { listServices, mustFindService } from './session/find-services.ts'
+import { SESSION_FLAGS, type Session, withSession } from './session/session.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
+import { formatTable } from './ui/table.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS, all: 'string' } as const
 const HEADINGS = ['NODE', 'ADDRESS:PORT', 'STARTED', 'UPTIME', 'MEMORY', 'THREADS', 'GC']

@@ -1,7 +1,5 @@
 import type { CAC } from 'cac'
-import { readCommandLine } from './command-line.ts'
-import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { CliError, EXIT } from './output.ts'
+import { readCommandLine } from './args/args.ts'
 import { formatAgo } from './runtime/format-ago.ts'
 import {
   findObject,
@@ -10,8 +8,10 @@ import {
   type RuntimeObject,
   toStatus,
 } from './runtime/objects.ts'
-import { openSession, SESSION_FLAGS } from './session.ts'
-import { formatTable } from './table.ts'
+import { openSession, SESSION_FLAGS } from './session/session.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
+import { formatTable } from './ui/table.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS } as const
 const HEADINGS = ['NAME', 'VERSION', 'SOURCE', 'STATUS', 'BUILD', 'UPDATED', 'METADATA']

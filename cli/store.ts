@@ -1,15 +1,12 @@
 import type { CAC } from 'cac'
-import { formatSpan } from '../core/units.ts'
-import { toCell, toField } from './bytes.ts'
-import { collect } from './collect.ts'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { parseCount } from './count.ts'
-import { parseExpiry } from './expiry.ts'
-import { OUTPUT_FLAGS, print, printDone, toFormat } from './format.ts'
-import { readBytes } from './input.ts'
-import { CliError, EXIT } from './output.ts'
-import { printStream } from './print-stream.ts'
-import { isNotFound, SESSION_FLAGS, type Session, withSession } from './session.ts'
+import { collect } from '../lib/async/collect.ts'
+import { formatSpan } from '../lib/text/units.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { parseCount } from './args/count.ts'
+import { parseExpiry } from './args/expiry.ts'
+import { readBytes } from './args/input.ts'
+import { runSubcommand, type Subcommand } from './args/subcommands.ts'
+import { isNotFound, SESSION_FLAGS, type Session, withSession } from './session/session.ts'
 import {
   listNames,
   type ReadRequest,
@@ -17,8 +14,11 @@ import {
   type StoredRecord,
   type Table,
 } from './store/records.ts'
-import { runSubcommand, type Subcommand } from './subcommands.ts'
-import { formatTable } from './table.ts'
+import { toCell, toField } from './ui/bytes.ts'
+import { OUTPUT_FLAGS, print, printDone, toFormat } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
+import { printStream } from './ui/print-stream.ts'
+import { formatTable } from './ui/table.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

@@ -1,14 +1,14 @@
 import { isAbsolute } from 'node:path'
 import type { CAC } from 'cac'
-import { readCommandLine } from './command-line.ts'
-import { CliError, EXIT } from './output.ts'
+import { readCommandLine } from './args/args.ts'
 import { deploy } from './runtime/deploy.ts'
 import { findObject, parseObject, type RuntimeObject } from './runtime/objects.ts'
 import { RUN_FLAGS } from './runtime/run-flags.ts'
 import { findLocal, LATEST, parseSource, splitReference } from './runtime/source.ts'
-import { openSession, type Session } from './session.ts'
+import { openSession, type Session } from './session/session.ts'
 import { readBaseUrl } from './state/base-url.ts'
 import { findUpload } from './state/uploads.ts'
+import { CliError, EXIT } from './ui/output.ts'
 
 const FLAGS = { ...RUN_FLAGS, rollback: 'boolean' } as const
 /** What may be the name of an object; the rest are paths and addresses. */

@@ -1,13 +1,13 @@
 import type { CAC } from 'cac'
-import { type CommandLine, readCommandLine } from './command-line.ts'
-import { toNamespaceName } from './environments.ts'
-import { OUTPUT_FLAGS, print, printDone, toFormat } from './format.ts'
-import { CliError, EXIT } from './output.ts'
-import { ask, askNewSecret, readInput } from './prompt.ts'
-import { SESSION_FLAGS, type Session, withSession } from './session.ts'
+import { type CommandLine, readCommandLine } from './args/args.ts'
+import { runSubcommand, type Subcommand } from './args/subcommands.ts'
+import { toNamespaceName } from './session/environments.ts'
+import { SESSION_FLAGS, type Session, withSession } from './session/session.ts'
 import { readBaseUrl } from './state/base-url.ts'
 import { readConfig, writeConfig } from './state/config.ts'
-import { runSubcommand, type Subcommand } from './subcommands.ts'
+import { OUTPUT_FLAGS, print, printDone, toFormat } from './ui/format.ts'
+import { CliError, EXIT } from './ui/output.ts'
+import { ask, askNewSecret, readInput } from './ui/prompt.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,

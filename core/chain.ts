@@ -1,7 +1,5 @@
+import type { Maybe } from '../lib/async/maybe.ts'
 import type { Exchange } from './exchange.ts'
-
-/** A result that may come later. A stage that returns `undefined` costs no promise. */
-export type Maybe<T> = T | Promise<T>
 
 /**
  * One stage of the chain. It stops the chain by replying.

@@ -1,7 +1,7 @@
 import type { Registry, Service } from './contracts/registry.ts'
 import type { RouteCounters } from './metrics/route-counters.ts'
 import type { PathTemplate } from './path/template.ts'
-import { isServiceName } from './service-name.ts'
+import { isServiceName } from './registry/service-name.ts'
 
 /** What a resolver may look at. An exchange is one. */
 export interface RequestLine {

@@ -2,9 +2,9 @@ import { toApiRequest } from '../core/api/request.ts'
 import { toApiReply } from '../core/api/response.ts'
 import type { Handler } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
-import { parseJson } from '../core/request/json.ts'
-import { formatContext } from '../core/rpc/context.ts'
-import { type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
+import { parseJson } from '../core/request/json/json.ts'
+import { formatContext } from '../core/rpc/context-headers.ts'
+import { type CallLimits, ForwardedCall } from '../core/rpc/gateway-call.ts'
 
 export type ApiOptions = CallLimits
 

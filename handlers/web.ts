@@ -1,13 +1,13 @@
 import type { Handler } from '../core/chain.ts'
-import { toConnectDetail } from '../core/connect-fault.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange, TunnelTarget } from '../core/exchange.ts'
-import { HeaderList } from '../core/headers.ts'
-import { RPC_PATH } from '../core/rpc/frames.ts'
+import { HeaderList } from '../core/http/headers.ts'
+import { RPC_PATH } from '../core/rpc/ws/frames.ts'
+import { toNoNode } from '../core/upstream/balance/no-node.ts'
+import { toConnectDetail } from '../core/upstream/connect-error.ts'
 import { forward } from '../core/upstream/forward.ts'
 import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
-import { toNoNode } from '../core/upstream/no-node.ts'
-import type { UpstreamNode } from '../core/upstream/node.ts'
+import type { UpstreamNode } from '../core/upstream/node-health.ts'
 import { mayTryAnother } from '../core/upstream/tried-nodes.ts'
 
 export interface WebOptions {

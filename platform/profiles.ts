@@ -2,7 +2,7 @@ import { cluster } from './profiles/cluster.ts'
 import { kubernetes } from './profiles/kubernetes.ts'
 import { local } from './profiles/local.ts'
 import { test } from './profiles/test.ts'
-import type { Settings } from './settings.ts'
+import type { Settings } from './settings/settings.ts'
 
 /** What `mx server` is made of where nothing else is said: values of settings, as they would be written. */
 export interface Profile {

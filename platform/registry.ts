@@ -11,8 +11,12 @@ export {
 } from '../adapters/registry/kubernetes.ts'
 export { createMemoryRegistry, type MemoryRegistryOptions } from '../adapters/registry/memory.ts'
 export type { Service } from '../core/contracts/registry.ts'
-export { type OpenedRegistry, openRegistry } from '../sdk/open-registry.ts'
-export { type Registration, type RegistrationOptions, register } from '../sdk/registration.ts'
+export { type OpenedRegistry, openRegistry } from '../sdk/registry/open-registry.ts'
+export {
+  type Registration,
+  type RegistrationOptions,
+  register,
+} from '../sdk/service/registration.ts'
 export {
   createRegistryService,
   type RegistryService,

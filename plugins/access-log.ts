@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import type { Exchange } from '../core/exchange.ts'
-import { formatAccessLine, hasColors, isTerminal, type LogEntry } from '../core/format-log-line.ts'
-import { createLineWriter } from '../core/line-writer.ts'
 import { toClass } from '../core/metrics/route-counters.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
-import { formatMs } from '../core/units.ts'
+import { createLineWriter } from '../lib/io/buffered-line-writer.ts'
+import { formatAccessLine, hasColors, isTerminal, type LogEntry } from '../lib/log/format-line.ts'
+import { formatMs } from '../lib/text/units.ts'
 
 const options = Type.Object({
   path: Type.String({ default: 'stdout', description: 'File to append to; stdout or stderr.' }),

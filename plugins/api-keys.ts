@@ -1,12 +1,12 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { resolve } from 'node:path'
-import { type CallerLine, parseCallerLines } from '../core/auth/caller-lines.ts'
-import { createIdentity, refuse } from '../core/auth/identity.ts'
+import { createIdentity, refuse } from '../core/auth/authentication-hooks.ts'
+import { type CallerLine, parseCallerLines } from '../core/auth/htpasswd-lines.ts'
 import type { Session } from '../core/contracts/auth.ts'
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
-import { HeaderList } from '../core/headers.ts'
-import { rereadFile } from '../core/reread-file.ts'
+import { HeaderList } from '../core/http/headers.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
+import { rereadFile } from '../core/plugin/watch-parsed-file.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({

@@ -1,22 +1,22 @@
 import { formatAccount } from '../core/auth/account-text.ts'
+import { keepPrivate, varyByCaller } from '../core/auth/cache-headers.ts'
+import { CALLER_ADDRESS, usesCallerAddress } from '../core/auth/identity-headers.ts'
+import { isForeign } from '../core/auth/policy/cross-namespace.ts'
 import {
   type CallTarget,
   isNotTaken,
   judgeCall,
   toDenied,
   toNotTaken,
-} from '../core/auth/authorize.ts'
-import { readBearer } from '../core/auth/bearer.ts'
-import { CALLER_ADDRESS, usesCallerAddress } from '../core/auth/caller-fields.ts'
-import { isForeign } from '../core/auth/foreign.ts'
-import { isLoggingIn } from '../core/auth/logging-in.ts'
-import { OpenStreams } from '../core/auth/open-streams.ts'
-import { keepPrivate, varyByCaller } from '../core/auth/private-reply.ts'
-import { TokenError } from '../core/auth/token-error.ts'
+} from '../core/auth/policy/decision.ts'
+import { isLoggingIn } from '../core/auth/policy/login-endpoint.ts'
+import { OpenStreams } from '../core/auth/revocable-streams.ts'
+import { readBearer } from '../core/auth/token/bearer.ts'
+import { TokenError } from '../core/auth/token/token-error.ts'
 import type { Ruling, Session } from '../core/contracts/auth.ts'
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
 import { readToken } from './auth/bearer-token.ts'
 import { toTarget } from './auth/target.ts'

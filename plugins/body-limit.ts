@@ -1,7 +1,7 @@
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
-import { parseSize } from '../core/units.ts'
+import { parseSize } from '../lib/text/units.ts'
 
 const options = Type.Object({
   limit: Type.Union([Type.String(), Type.Integer({ minimum: 0 })], {

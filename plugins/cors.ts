@@ -1,6 +1,6 @@
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
-import { appendParsed, type HeaderList } from '../core/headers.ts'
-import { compileOrigins } from '../core/origins.ts'
+import { appendParsed, type HeaderList } from '../core/http/headers.ts'
+import { compileOrigins } from '../core/http/origins.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({

@@ -1,11 +1,11 @@
-import { createAddressSet, type KnownAddress, parseAddress } from '../core/address-set.ts'
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
-import { type ForwardedElement, parseForwarded } from '../core/forwarded-header.ts'
-import { createHeaderBlock, type HeaderBlock, type HeaderList } from '../core/headers.ts'
-import { METHODS } from '../core/methods.ts'
+import { type ForwardedElement, parseForwarded } from '../core/http/forwarded-header.ts'
+import { createHeaderBlock, type HeaderBlock, type HeaderList } from '../core/http/headers.ts'
+import { METHODS } from '../core/http/methods.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
+import { createAddressSet, type KnownAddress, parseAddress } from '../lib/net/cidr-set.ts'
 
 const options = Type.Object({
   trusted: Type.Array(Type.String(), {

@@ -1,5 +1,5 @@
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
-import { HeaderList } from '../core/headers.ts'
+import { HeaderList } from '../core/http/headers.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { type Static, Type } from '../core/schema.ts'
 
 const changes = Type.Object({

@@ -1,8 +1,8 @@
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
+import { compileHosts } from '../core/http/served-hosts.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { quote } from '../core/request/bad-request.ts'
 import { Type } from '../core/schema.ts'
-import { compileHosts } from '../core/served-hosts.ts'
 
 const options = Type.Object({
   allow: Type.Array(Type.String(), {

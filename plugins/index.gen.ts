@@ -1,5 +1,5 @@
 // Written by `npm run gen`, not by hand.
-import type { PluginDefinition } from '../core/define-plugin.ts'
+import type { PluginDefinition } from '../core/plugin/define.ts'
 import accessLog from './access-log.ts'
 import apiKeys from './api-keys.ts'
 import auth from './auth.ts'

@@ -1,5 +1,5 @@
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID } from '../core/errors.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({

@@ -1,9 +1,9 @@
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
-import { compileOrigins } from '../core/origins.ts'
+import { compileOrigins } from '../core/http/origins.ts'
+import { isSameHost } from '../core/http/same-host.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { quote } from '../core/request/bad-request.ts'
-import { isSameHost } from '../core/same-host.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({

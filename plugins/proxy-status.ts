@@ -1,6 +1,6 @@
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import type { Exchange } from '../core/exchange.ts'
-import { appendParsed } from '../core/headers.ts'
+import { appendParsed } from '../core/http/headers.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
 import { findProxyError } from './proxy-status/proxy-error.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
-import { appendParsed, HeaderList } from '../core/headers.ts'
+import { appendParsed, HeaderList } from '../core/http/headers.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({

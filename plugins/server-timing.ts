@@ -1,8 +1,8 @@
-import { createAddressSet } from '../core/address-set.ts'
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
-import { appendParsed } from '../core/headers.ts'
+import { appendParsed } from '../core/http/headers.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
-import { formatMs } from '../core/units.ts'
+import { createAddressSet } from '../lib/net/cidr-set.ts'
+import { formatMs } from '../lib/text/units.ts'
 
 const options = Type.Object({
   clients: Type.Optional(

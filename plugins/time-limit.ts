@@ -1,8 +1,8 @@
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
-import { formatDuration, parseDuration } from '../core/units.ts'
+import { formatDuration, parseDuration } from '../lib/text/units.ts'
 
 const options = Type.Object({
   limit: Type.Union([Type.String(), Type.Integer({ minimum: 1 })], {

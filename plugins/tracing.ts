@@ -1,12 +1,12 @@
-import { createAddressSet } from '../core/address-set.ts'
 import type { TracePlace } from '../core/contracts/tracer.ts'
-import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import type { Exchange } from '../core/exchange.ts'
-import { appendParsed } from '../core/headers.ts'
+import { appendParsed } from '../core/http/headers.ts'
+import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
 import { limitBaggage } from '../core/tracing/baggage.ts'
 import { ExchangeTrace } from '../core/tracing/exchange-trace.ts'
-import { findTracePlace } from '../core/tracing/trace-fields.ts'
+import { findTracePlace } from '../core/tracing/trace-headers.ts'
+import { createAddressSet } from '../lib/net/cidr-set.ts'
 
 const options = Type.Object({
   trust: Type.Array(Type.String(), {

@@ -1,5 +1,5 @@
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
-import { isReservedName } from '../core/platform-services.ts'
+import { isReservedName } from '../core/registry/built-in-services.ts'
 import {
   type RequestLine,
   type Resolver,

@@ -1,6 +1,6 @@
+import { isVersion, splitPath } from '../core/http/path-segments.ts'
+import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
-import { isServiceName } from '../core/service-name.ts'
-import { isVersion, splitPath } from '../core/split-path.ts'
 
 /** No longer path names anything: topic and event have their own limits. */
 const MAX_PATH = 512

@@ -1,6 +1,6 @@
-import { toGrpcRoute } from '../core/grpc/path.ts'
+import { splitPath } from '../core/http/path-segments.ts'
 import type { RequestLine, Resolver } from '../core/route.ts'
-import { splitPath } from '../core/split-path.ts'
+import { toGrpcRoute } from '../core/rpc/grpc/path.ts'
 
 const MAX_NAME = 253
 

@@ -1,6 +1,6 @@
-import { toHostName } from '../core/host-name.ts'
+import { toHostName } from '../core/http/host-name.ts'
+import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
-import { isServiceName } from '../core/service-name.ts'
 
 /**
  * `Host` without port, in lower case, as service name. A name without a dot lies

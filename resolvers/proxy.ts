@@ -1,6 +1,6 @@
+import { isVersion } from '../core/http/path-segments.ts'
 import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
-import { isVersion } from '../core/split-path.ts'
-import { TextMemo } from '../core/text-memo.ts'
+import { TextMemo } from '../lib/collections/direct-mapped-cache.ts'
 
 const SLASH = '/'
 const LETTER_V = 118

@@ -1,7 +1,7 @@
-import { toGrpcRoute } from '../core/grpc/path.ts'
+import { isVersion, splitPath } from '../core/http/path-segments.ts'
+import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, type Route, toRoute } from '../core/route.ts'
-import { isServiceName } from '../core/service-name.ts'
-import { isVersion, splitPath } from '../core/split-path.ts'
+import { toGrpcRoute } from '../core/rpc/grpc/path.ts'
 
 /** No longer path names anything: a service name and two words have their own limits. */
 const MAX_PATH = 512

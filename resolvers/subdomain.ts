@@ -1,6 +1,6 @@
-import { toHostName } from '../core/host-name.ts'
+import { toHostName } from '../core/http/host-name.ts'
+import { isServiceName } from '../core/registry/service-name.ts'
 import type { RequestLine, Resolver, ResolverOptions } from '../core/route.ts'
-import { isServiceName } from '../core/service-name.ts'
 
 /** The last part of an IPv4 address, but of no domain (RFC 3696 §2). */
 const ENDS_IN_NUMBER = /(?:^|\.)\d+$/

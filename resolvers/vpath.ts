@@ -1,5 +1,5 @@
+import { isVersion } from '../core/http/path-segments.ts'
 import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
-import { isVersion } from '../core/split-path.ts'
 
 const SLASH = '/'
 const LETTER_V = 118

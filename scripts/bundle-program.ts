@@ -16,7 +16,7 @@ const JOSE = 'jose'
 /** A process of its own, started beside the module that it is bundled with. */
 const BUILD_MAIN = 'services/runtime/builds/build-main.ts'
 /** In both: it stands on nothing, and is all that `mx --help` loads of the platform. */
-const VERSION = 'platform/version.ts'
+const VERSION = 'platform/process/version.ts'
 
 /**
  * Writes the command line, `cli/bundle`, and the platform with the SDK, `bundle`, each split at its lazy imports. What the command

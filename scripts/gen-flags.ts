@@ -6,8 +6,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PROFILES } from '../platform/profiles.ts'
-import { SETTINGS, type Setting, type Settings } from '../platform/settings.ts'
-import { SETTING_KEYS } from '../platform/settings-sources.ts'
+import { SETTINGS, type Setting, type Settings } from '../platform/settings/settings.ts'
+import { SETTING_KEYS } from '../platform/settings/sources.ts'
 import { ROOT } from './root.ts'
 
 const FILES: readonly { readonly name: string; readonly format: () => string }[] = [

@@ -22,7 +22,7 @@ const FOLDERS: readonly Folder[] = [
     path: 'plugins',
     table: 'plugins',
     exports: 'a declared plugin',
-    type: { name: 'PluginDefinition', from: '../core/define-plugin.ts' },
+    type: { name: 'PluginDefinition', from: '../core/plugin/define.ts' },
   },
   {
     path: 'resolvers',

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { PluginDefinition } from '../core/define-plugin.ts'
+import type { PluginDefinition } from '../core/plugin/define.ts'
 import { plugins } from '../plugins/index.gen.ts'
 import { ROOT } from './root.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { PluginLog } from '../core/define-plugin.ts'
+import type { PluginLog } from '../core/plugin/define.ts'
 import { formatMetadata, splitMetadata } from '../core/rpc/metadata.ts'
-import { addDetails } from './log-details.ts'
+import { addDetails } from './log/log-details.ts'
 
 /** Who calls (specification: Account). Only ever written by whoever checked the token. */
 export interface Account {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { GatewayError, type GatewayErrorOptions } from '../core/errors.ts'
-import { isErrorCode, parseFail } from '../core/rpc/fail.ts'
-import { FAIL_MAX_BYTES } from '../core/rpc/frames.ts'
+import { isErrorCode, parseFail } from '../core/rpc/error-codec.ts'
+import { FAIL_MAX_BYTES } from '../core/rpc/ws/frames.ts'
 
 const NAME = 'ServiceError'
 

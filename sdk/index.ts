@@ -4,8 +4,7 @@
  * The one entry point `mx-gateway`; the rest of the program imports the files themselves.
  */
 
-export type { WhenSlow } from '../core/broker/delivery.ts'
-export type { Maybe, Plugin, Step } from '../core/chain.ts'
+export type { Plugin, Step } from '../core/chain.ts'
 export type { Broker, Message, MessageHandler, SubscribeOptions } from '../core/contracts/broker.ts'
 export type {
   Endpoint,
@@ -17,6 +16,14 @@ export type {
   Value,
   WatchOptions,
 } from '../core/contracts/registry.ts'
+export { type ErrorBody, GatewayError, type GatewayErrorOptions } from '../core/errors.ts'
+export type { Exchange } from '../core/exchange.ts'
+export { HeaderList } from '../core/http/headers.ts'
+export type {
+  AcceptOptions,
+  ServerSocket,
+  SocketReceiver,
+} from '../core/listener/websocket/session.ts'
 export {
   definePlugin,
   type PluginDefinition,
@@ -24,30 +31,40 @@ export {
   type PluginHooks,
   type PluginLog,
   type PluginSpec,
-} from '../core/define-plugin.ts'
-export { type ErrorBody, GatewayError, type GatewayErrorOptions } from '../core/errors.ts'
-export type { Exchange } from '../core/exchange.ts'
-export { HeaderList } from '../core/headers.ts'
+} from '../core/plugin/define.ts'
 export type { Route } from '../core/route.ts'
 export { Type } from '../core/schema.ts'
-export type { AcceptOptions, ServerSocket, SocketReceiver } from '../core/server-socket.ts'
-export { formatDuration, formatSize, parseDuration, parseSize } from '../core/units.ts'
+export type { WhenSlow } from '../domain/broker/delivery.ts'
+export type { Maybe } from '../lib/async/maybe.ts'
+export { formatDuration, formatSize, parseDuration, parseSize } from '../lib/text/units.ts'
+export type { Credentials } from './auth/credentials.ts'
 export {
   createBroker,
   type MessageBroker,
   type PublishOptions,
   type TopicOptions,
-} from './broker.ts'
-export type { CallDetails } from './call-metadata.ts'
-export type { CallStream } from './call-stream.ts'
-export { type CallOptions, Client, type ClientOptions } from './client.ts'
+} from './broker/broker.ts'
+export type { MessageDetails, Subscriber } from './broker/message.ts'
+export type { BrokerCallOptions } from './broker/platform-broker.ts'
+export type { SubscriberOptions } from './broker/subscriptions.ts'
+export type { CallDetails } from './client/call-metadata.ts'
+export { type CallOptions, Client, type ClientOptions } from './client/client.ts'
+export type {
+  EndpointProxy,
+  HandlerProxy,
+  HandlersOf,
+  ServiceProxy,
+} from './client/service-proxy.ts'
+export type { CallStream } from './client/streams/call-stream.ts'
+export type { Requests } from './client/streams/stream-call.ts'
+export { loadProto, type ProtoFile } from './codec/protobuf.ts'
 export {
   type Config,
   type ConfigCallOptions,
   type ConfigSecretOptions,
   createConfig,
-} from './config.ts'
-export type { ConfigValue } from './config-value.ts'
+} from './config/config.ts'
+export type { ConfigValue } from './config/config-value.ts'
 export {
   type Account,
   type Context,
@@ -55,21 +72,6 @@ export {
   createContext,
   metadata,
 } from './context.ts'
-export type { Credentials } from './credentials.ts'
-export {
-  type EndpointDefinition,
-  type EndpointKind,
-  type EndpointSpec,
-  type Endpoints,
-  endpoint,
-  type HandlerRequest,
-  type HandlerResponse,
-  type KindOf,
-  type PromptIterable,
-  type PromptIterator,
-  type RequestOf,
-  type ResponseOf,
-} from './endpoint.ts'
 export {
   badGateway,
   badRequest,
@@ -90,7 +92,7 @@ export {
   unauthorized,
   unavailable,
 } from './errors.ts'
-export type { EventChannel } from './event-channel.ts'
+export type { EventChannel } from './events/event-channel.ts'
 export {
   createEvents,
   type Events,
@@ -102,12 +104,15 @@ export {
   type EventsTopic,
   type EventsTopicsOptions,
   type PublishedEvent,
-} from './events.ts'
-export type { HttpRoute } from './http-route.ts'
-export type { MessageDetails, Subscriber } from './message.ts'
-export type { BrokerCallOptions } from './platform-broker.ts'
-export type { ConsumedEvent, PlatformEvent } from './platform-event.ts'
-export { loadProto, type ProtoFile } from './protobuf.ts'
+} from './events/events.ts'
+export type { ConsumedEvent, PlatformEvent } from './events/platform-event.ts'
+export {
+  createServiceLog,
+  type LogRecord,
+  type ServiceLog,
+  type ServiceLogLevel,
+  type ServiceLogOptions,
+} from './log/service-log.ts'
 export {
   type Decoded,
   type MessageCodec,
@@ -120,18 +125,30 @@ export {
   type StandardSchema,
   type WireRequest,
   type WireResponse,
-} from './schema.ts'
-export { Bytes, Int64, type TBytes, type TInt64, Uint64 } from './schema-types.ts'
-export { type RunOptions, Service, type ServiceOptions, type StopOptions } from './service.ts'
+} from './schema/schema.ts'
+export { Bytes, Int64, type TBytes, type TInt64, Uint64 } from './schema/schema-types.ts'
 export {
-  createServiceLog,
-  type LogRecord,
-  type ServiceLog,
-  type ServiceLogLevel,
-  type ServiceLogOptions,
-} from './service-log.ts'
-export type { ServiceLimits } from './service-port.ts'
-export type { EndpointProxy, HandlerProxy, HandlersOf, ServiceProxy } from './service-proxy.ts'
+  type EndpointDefinition,
+  type EndpointKind,
+  type EndpointSpec,
+  type Endpoints,
+  endpoint,
+  type HandlerRequest,
+  type HandlerResponse,
+  type KindOf,
+  type PromptIterable,
+  type PromptIterator,
+  type RequestOf,
+  type ResponseOf,
+} from './service/endpoint.ts'
+export type { HttpRoute } from './service/http-route.ts'
+export type { ServiceLimits } from './service/port.ts'
+export {
+  type RunOptions,
+  Service,
+  type ServiceOptions,
+  type StopOptions,
+} from './service/service.ts'
 export {
   createStore,
   type Store,
@@ -143,7 +160,5 @@ export {
   type StoreReadOptions,
   type StoreWatchOptions,
   type StoreWriteOptions,
-} from './store.ts'
-export type { StoreEvent, StoreField, StoreRecord } from './store-record.ts'
-export type { Requests } from './stream-call.ts'
-export type { SubscriberOptions } from './subscriptions.ts'
+} from './store/store.ts'
+export type { StoreEvent, StoreField, StoreRecord } from './store/store-record.ts'

@@ -1,4 +1,4 @@
-import { isNamespaceName, NAMESPACE_FORM } from '../core/namespace-name.ts'
+import { isNamespaceName, NAMESPACE_FORM } from '../core/registry/namespace-name.ts'
 import type { Context } from './context.ts'
 import { badRequest } from './errors.ts'
 

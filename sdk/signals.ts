@@ -1,4 +1,4 @@
-import type { PluginLog } from '../core/define-plugin.ts'
+import type { PluginLog } from '../core/plugin/define.ts'
 
 /** What is to end in order. */
 interface Stoppable {

@@ -1,20 +1,20 @@
 // One file, though long: an entry of the package, half of it documentation.
 import { compileChain, type Plugin, runSteps } from '../core/chain.ts'
-import { createPlugin, type PluginDefinition, type PluginEnv } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
 import { Exchange } from '../core/exchange.ts'
-import { HeaderList } from '../core/headers.ts'
-import { INTERNAL_ERROR } from '../core/listener/close-codes.ts'
-import { chooseProtocol, expectHandshake } from '../core/listener/handshake.ts'
-import type { Route } from '../core/route.ts'
+import { HeaderList } from '../core/http/headers.ts'
+import { INTERNAL_ERROR } from '../core/listener/websocket/close-codes.ts'
+import { chooseProtocol, expectHandshake } from '../core/listener/websocket/handshake.ts'
 import {
   type AcceptOptions,
   MESSAGE_MAX_BYTES,
   type SocketReceiver,
-} from '../core/server-socket.ts'
-import { TestSocket } from './test-socket.ts'
+} from '../core/listener/websocket/session.ts'
+import { createPlugin, type PluginDefinition, type PluginEnv } from '../core/plugin/define.ts'
+import type { Route } from '../core/route.ts'
+import { TestSocket } from './testing/test-socket.ts'
 
-export type { TestSocket } from './test-socket.ts'
+export type { TestSocket } from './testing/test-socket.ts'
 
 /** Header fields by name; an array sends the field several times. */
 export type TestHeaders = Readonly<Record<string, string | readonly string[]>>

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact'
-import type { RouteProps } from './match.ts'
-import type { IconName } from './shell/icon.tsx'
+import type { IconName } from './layout/icon.tsx'
+import type { RouteProps } from './state/match-path.ts'
 
 export interface PageEntry {
   /** As `match` takes it. */

@@ -4,9 +4,8 @@ import type {
   StoredEvent,
   TopicState,
 } from '../../core/contracts/events.ts'
-import { eventsAway, eventsFull } from '../../core/events/errors.ts'
-import type { EventLog, SavedGroup } from '../../core/events/log.ts'
-import { createLogEvents } from '../../core/events/log-groups.ts'
+import { eventsAway, eventsFull } from '../../domain/events/errors.ts'
+import { createLogEvents } from '../../domain/events/log/groups.ts'
 import {
   type LogMark,
   MAX_REMOVED,
@@ -14,11 +13,12 @@ import {
   toEnd,
   toKept,
   toMark,
-} from '../../core/events/log-marks.ts'
-import { readSlice } from '../../core/events/log-read.ts'
-import { toTopicKey } from '../../core/events/topic-key.ts'
-import { openEnvironment } from '../../core/lmdb/environment.ts'
-import { isFull } from '../../core/lmdb/is-full.ts'
+} from '../../domain/events/log/index.ts'
+import type { EventLog, SavedGroup } from '../../domain/events/log/log.ts'
+import { readSlice } from '../../domain/events/log/read.ts'
+import { toTopicKey } from '../../domain/events/topic-key.ts'
+import { isFull } from '../../domain/lmdb/disk-space.ts'
+import { openEnvironment } from '../../domain/lmdb/environment.ts'
 import { formatEvent, parseEvent, parseMark } from './lmdb/event-bytes.ts'
 import {
   formatTopicNote,

@@ -4,9 +4,8 @@ import type {
   StoredEvent,
   TopicState,
 } from '../../core/contracts/events.ts'
-import { eventsFull } from '../../core/events/errors.ts'
-import type { EventLog } from '../../core/events/log.ts'
-import { createLogEvents } from '../../core/events/log-groups.ts'
+import { eventsFull } from '../../domain/events/errors.ts'
+import { createLogEvents } from '../../domain/events/log/groups.ts'
 import {
   type LogEnd,
   type LogMark,
@@ -15,9 +14,10 @@ import {
   toEnd,
   toKept,
   toMark,
-} from '../../core/events/log-marks.ts'
-import { readSlice } from '../../core/events/log-read.ts'
-import { toTopicKey } from '../../core/events/topic-key.ts'
+} from '../../domain/events/log/index.ts'
+import type { EventLog } from '../../domain/events/log/log.ts'
+import { readSlice } from '../../domain/events/log/read.ts'
+import { toTopicKey } from '../../domain/events/topic-key.ts'
 
 export interface MemoryEventsOptions {
   /** About the most bytes of events, of all topics; with more it is full (507). @default 268435456 */

@@ -7,8 +7,8 @@ import {
   type SecureContext,
 } from 'node:tls'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
+import { refusal, toConnectError } from './errors.ts'
 import { probeNats } from './probe.ts'
-import { refusal, toConnectError } from './refusal.ts'
 import { formatNatsHost, type NatsAddress, type NatsHost } from './url.ts'
 
 type Tls = NonNullable<NodeConnectionOptions['tls']>

@@ -1,6 +1,6 @@
-import { isServiceName } from '../../core/service-name.ts'
-import { suggest } from '../../core/suggest.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
 import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { suggest } from '../../lib/text/did-you-mean.ts'
 
 /** A server of NATS. */
 export interface NatsHost {

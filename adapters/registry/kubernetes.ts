@@ -1,9 +1,9 @@
 import type { Registry } from '../../core/contracts/registry.ts'
-import { createWatchers } from '../../core/registry-watchers.ts'
+import { createWatchers } from '../../core/registry/event-hub.ts'
 import { type Cluster, createFinder } from '../kubernetes/cluster.ts'
-import { createMirror } from '../kubernetes/mirror.ts'
+import { createMirror } from '../kubernetes/informer.ts'
 import { toKubernetesService, toSlice } from './kubernetes/objects.ts'
-import { createPicture } from './kubernetes/picture.ts'
+import { createPicture } from './kubernetes/service-index.ts'
 
 /** Which cluster is looked at, and what of it. */
 export interface KubernetesRegistryOptions {

@@ -1,7 +1,7 @@
 import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
-import { createExpiry } from '../../core/expiry.ts'
-import { createWatchers } from '../../core/registry-watchers.ts'
-import { checkService, isSameMap, isSameNode } from '../../core/service-entry.ts'
+import { createWatchers } from '../../core/registry/event-hub.ts'
+import { checkService, isSameMap, isSameNode } from '../../core/registry/service.ts'
+import { createExpiry } from '../../lib/collections/expiry-wheel.ts'
 
 /** By what clock services expire. */
 export interface MemoryRegistryOptions {

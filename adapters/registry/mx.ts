@@ -1,16 +1,16 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { explainTls } from '../../core/explain-tls.ts'
-import { createWatchers } from '../../core/registry-watchers.ts'
-import { Channel } from '../../core/rpc/channel.ts'
-import { checkService, DEFAULT_DOMAIN } from '../../core/service-entry.ts'
-import { isServiceName } from '../../core/service-name.ts'
+import { createWatchers } from '../../core/registry/event-hub.ts'
+import { checkService, DEFAULT_DOMAIN } from '../../core/registry/service.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
+import { Channel } from '../../core/rpc/ws/channel.ts'
+import { explainTls } from '../../lib/net/tls-error-hint.ts'
 import { ask, maySignAnew } from './mx/calls.ts'
 import { readEntries, readEntry, toEntry } from './mx/entry.ts'
 import { createLink } from './mx/link.ts'
 import { createRegistrations } from './mx/registrations.ts'
-import { createTold } from './mx/told.ts'
+import { createTold } from './mx/sent-digests.ts'
 
 export interface MxRegistryOptions {
   /** Host name or IP address, without brackets. */

@@ -1,11 +1,11 @@
 import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
-import { hideSecret } from '../../core/hide-secret.ts'
-import { findChanges } from '../../core/registry-changes.ts'
-import { createWatchers } from '../../core/registry-watchers.ts'
+import { findChanges } from '../../core/registry/diff.ts'
+import { createWatchers } from '../../core/registry/event-hub.ts'
+import { checkService } from '../../core/registry/service.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
 import { joinName } from '../../core/route.ts'
-import { checkService } from '../../core/service-entry.ts'
-import { isServiceName } from '../../core/service-name.ts'
 import { parseNode } from '../../core/upstream/parse-node.ts'
+import { hideSecret } from '../../lib/text/redact-url.ts'
 
 /** A registry whose services are written down: in flags and in a file. */
 export interface StaticRegistry extends Registry {

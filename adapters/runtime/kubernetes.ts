@@ -4,7 +4,7 @@ import type {
   WorkloadKey,
   WorkloadState,
 } from '../../core/contracts/runtime.ts'
-import { isRefusal } from '../../core/registry-refusal.ts'
+import { isRefusal } from '../../core/registry/errors.ts'
 import { type Cluster, createFinder } from '../kubernetes/cluster.ts'
 import { createCalls } from './kubernetes/calls.ts'
 import { deploy, type Place, undeploy } from './kubernetes/deploy.ts'
@@ -12,8 +12,8 @@ import { createDrift } from './kubernetes/drift.ts'
 import { readLogs } from './kubernetes/logs.ts'
 import type { PodOptions, PodSecurity } from './kubernetes/manifests.ts'
 import { DEFAULT_NAMESPACE, toId, toKubernetesNamespace } from './kubernetes/names.ts'
+import { createSpace, type Space } from './kubernetes/namespace-state.ts'
 import { createSecretPruner } from './kubernetes/prune-secrets.ts'
-import { createSpace, type Space } from './kubernetes/space.ts'
 
 /** In which cluster workloads run, and how. */
 export interface KubernetesRuntimeOptions {

@@ -8,10 +8,10 @@ import type {
   StoreRecord,
   StoreTable,
 } from '../../core/contracts/store.ts'
-import { openEnvironment } from '../../core/lmdb/environment.ts'
-import { isFull } from '../../core/lmdb/is-full.ts'
-import { createReserve } from '../../core/lmdb/reserve.ts'
-import { storeAway, storeFull } from '../../core/store/errors.ts'
+import { isFull } from '../../domain/lmdb/disk-space.ts'
+import { openEnvironment } from '../../domain/lmdb/environment.ts'
+import { createReserve } from '../../domain/lmdb/reserve.ts'
+import { storeAway, storeFull } from '../../domain/store/errors.ts'
 import {
   findExcess,
   type GroupCheck,
@@ -20,7 +20,7 @@ import {
   type StoreArea,
   type StoreQuotas,
   toArea,
-} from '../../core/store/usage.ts'
+} from '../../domain/store/usage.ts'
 import {
   ALL,
   fromExpiryKey,

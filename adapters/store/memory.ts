@@ -14,7 +14,7 @@ import {
   type StoreArea,
   type StoreQuotas,
   toArea,
-} from '../../core/store/usage.ts'
+} from '../../domain/store/usage.ts'
 import { createSortedKeys, type SortedKeys } from './memory/sorted-keys.ts'
 
 export interface MemoryStoreOptions {

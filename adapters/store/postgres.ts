@@ -4,16 +4,16 @@ import type {
   StoreOutcome,
   StorePlace,
 } from '../../core/contracts/store.ts'
-import { storeAway } from '../../core/store/errors.ts'
-import { NO_STORE_QUOTAS, type StoreQuotas } from '../../core/store/usage.ts'
-import { createConnections } from './postgres/connections.ts'
-import { decide, findDecisive, type Known, type Plan } from './postgres/decide.ts'
+import { storeAway } from '../../domain/store/errors.ts'
+import { NO_STORE_QUOTAS, type StoreQuotas } from '../../domain/store/usage.ts'
+import { createConnections } from './postgres/client/connections.ts'
+import { parsePostgresUrl } from './postgres/client/url.ts'
+import { decide, findDecisive, type Known, type Plan } from './postgres/evaluate-conditions.ts'
 import { type Listening, listen } from './postgres/listen.ts'
 import { createQuotaCheck } from './postgres/quotas.ts'
 import { toKnown, toRecord, toTable } from './postgres/rows.ts'
 import { prepareSchema, toChannel } from './postgres/schema.ts'
 import { createStatements } from './postgres/statements.ts'
-import { parsePostgresUrl } from './postgres/url.ts'
 import { toPlaces, writeAlone } from './postgres/write.ts'
 
 export interface PostgresStoreOptions {

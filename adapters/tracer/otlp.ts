@@ -1,8 +1,8 @@
 import type { Tracer } from '../../core/contracts/tracer.ts'
 import { loadOtlpLibraries } from './otlp/libraries.ts'
+import { tellProblems } from './otlp/log-diagnostics.ts'
 import { createSpanQueue, type SpanQueueOptions } from './otlp/span-queue.ts'
 import { toTracer } from './otlp/to-tracer.ts'
-import { tellProblems } from './otlp/told-problems.ts'
 
 /** Whose spans a tracer makes. */
 export interface TracedService {

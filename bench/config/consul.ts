@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http'
-import { startConsulAgent } from '../registry/consul-agent.ts'
+import { startConsulAgent } from '../registry/processes/consul-agent.ts'
 import type { Contestant } from './contestant.ts'
 
 /** An agent takes 200 from an address. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { toNodeCommand } from '../rivals/rival.ts'
-import { type Program, readUsage } from './processes.ts'
+import { type Program, readUsage } from './servers/processes.ts'
 
 /** What a Node.js program holds. */
 export interface HeapSample {
@@ -26,7 +26,7 @@ const SETTLE_MS = 5000
 /** @param folder where the probe writes. */
 export function createHeapProbe(folder: string): HeapProbe {
   const file = join(folder, 'heap.json')
-  const probe = toNodeCommand('../http/heap-probe').at(-1)!
+  const probe = toNodeCommand('http/heap-probe').at(-1)!
   const loader = probe.endsWith('.ts') ? '--import tsx ' : ''
   return {
     wrap: (command) => [

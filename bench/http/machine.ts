@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem, type } from 'node:os'
-import { CAN_PIN } from './processes.ts'
+import { CAN_PIN } from './servers/processes.ts'
 
 /** Where figures come from; figures of different machines say nothing about one another. */
 export interface Machine {

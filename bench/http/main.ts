@@ -1,8 +1,9 @@
 // Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|streams|latency|workers|services|flap] [flags]`.
-import { type Backend, startBackend } from './backend.ts'
+
 import { type BenchOptions, type MEASUREMENTS, parseOptions } from './options.ts'
-import { isInstalled } from './processes.ts'
 import { findScenario, SCENARIOS, type Scenario } from './scenarios.ts'
+import { type Backend, startBackend } from './servers/backend.ts'
+import { isInstalled } from './servers/processes.ts'
 
 /** False: what was looked at is not as it should be. */
 type Measure = (options: BenchOptions, backend: Backend) => Promise<unknown>
@@ -11,10 +12,10 @@ const LOADERS: Readonly<Record<(typeof MEASUREMENTS)[number], () => Promise<Meas
   scenarios: async () => (await import('./scenario-run.ts')).runScenarios,
   memory: async () => (await import('./memory.ts')).measureMemory,
   soak: async () => (await import('./soak.ts')).runSoak,
-  streams: async () => (await import('./streams.ts')).measureStreams,
-  latency: async () => (await import('./latency.ts')).measureLatency,
-  workers: async () => (await import('./workers.ts')).measureWorkers,
-  services: async () => (await import('./services.ts')).measureServices,
+  streams: async () => (await import('./load/streams.ts')).measureStreams,
+  latency: async () => (await import('./load/latency.ts')).measureLatency,
+  workers: async () => (await import('./servers/workers.ts')).measureWorkers,
+  services: async () => (await import('./servers/services.ts')).measureServices,
   flap: async () => (await import('../registry/flap.ts')).measureFlap,
 }
 

@@ -1,9 +1,11 @@
 import { rmSync } from 'node:fs'
 import type { Rival, Site } from '../rivals/rival.ts'
-import { type BackendPorts, findBackendPort } from './backend.ts'
-import { writeCertificate } from './certificate.ts'
-import { checkGrpc } from './check-grpc.ts'
-import { runH2load } from './h2load.ts'
+import { checkGrpc } from './load/check-grpc.ts'
+import { runH2load } from './load/h2load.ts'
+import { runWrk } from './load/wrk.ts'
+import type { Scenario } from './scenarios.ts'
+import { type BackendPorts, findBackendPort } from './servers/backend.ts'
+import { writeCertificate } from './servers/certificate.ts'
 import {
   type Cores,
   createFolder,
@@ -12,10 +14,8 @@ import {
   type Program,
   readUsage,
   startProgram,
-} from './processes.ts'
-import { waitUntilOpen, waitUntilReady } from './ready.ts'
-import type { Scenario } from './scenarios.ts'
-import { runWrk } from './wrk.ts'
+} from './servers/processes.ts'
+import { waitUntilOpen, waitUntilReady } from './servers/ready.ts'
 
 /** Enough for the engine to have compiled what runs often, also when the measured time is short. */
 const WARM_UP_SECONDS = 3

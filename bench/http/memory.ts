@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Rival } from '../rivals/rival.ts'
-import type { Backend } from './backend.ts'
 import { startRival } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { readUsage } from './processes.ts'
 import { readOrigin, writeResult } from './results.ts'
 import { SCENARIOS } from './scenarios.ts'
+import type { Backend } from './servers/backend.ts'
+import { readUsage } from './servers/processes.ts'
 
 const IDLE_CONNECTIONS = 10_000
 /** Opened at a time: less than any listen backlog. */

@@ -1,8 +1,8 @@
-import { median } from '../median.ts'
+import { median } from '../report/median.ts'
 import type { Rival } from '../rivals/rival.ts'
-import type { BackendPorts } from './backend.ts'
 import { type Measurement, measureRival } from './measure.ts'
 import type { Scenario } from './scenarios.ts'
+import type { BackendPorts } from './servers/backend.ts'
 
 export interface RoundsOptions {
   readonly rounds: number

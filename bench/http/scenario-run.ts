@@ -1,9 +1,9 @@
 import type { Rival } from '../rivals/rival.ts'
-import type { Backend } from './backend.ts'
 import type { BenchOptions } from './options.ts'
 import { readOrigin, writeResult } from './results.ts'
 import { runRounds } from './rounds.ts'
 import type { Scenario } from './scenarios.ts'
+import type { Backend } from './servers/backend.ts'
 import { formatTable } from './table.ts'
 
 /** Those of `rivals` that can take part in `scenario`. */

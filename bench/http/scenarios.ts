@@ -1,6 +1,13 @@
-import { readFileLimit } from '../../platform/file-limit.ts'
-import { LARGE_JSON, NAME_PROTOBUF, SERVICE, SLOW_MS, TICK_MS, toGrpcMessage } from './documents.ts'
-import { STREAMS } from './h2load.ts'
+import { readFileLimit } from '../../platform/process/file-limit.ts'
+import { STREAMS } from './load/h2load.ts'
+import {
+  LARGE_JSON,
+  NAME_PROTOBUF,
+  SERVICE,
+  SLOW_MS,
+  TICK_MS,
+  toGrpcMessage,
+} from './servers/documents.ts'
 
 /** What a request carries. */
 export interface RequestBody {

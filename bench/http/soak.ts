@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs'
 import { mx } from '../rivals/mx.ts'
-import type { Backend } from './backend.ts'
 import { createHeapProbe, type HeapSample } from './heap.ts'
+import { runWrk } from './load/wrk.ts'
 import { startRival } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { createFolder } from './processes.ts'
 import { readOrigin, writeResult } from './results.ts'
 import { SCENARIOS } from './scenarios.ts'
-import { runWrk } from './wrk.ts'
+import type { Backend } from './servers/backend.ts'
+import { createFolder } from './servers/processes.ts'
 
 /** Code and caches have settled after this many. */
 const WARM_UP_REQUESTS = 100_000

@@ -1,5 +1,5 @@
 import { Exchange } from '../../core/exchange.ts'
-import { appendParsed, HeaderList } from '../../core/headers.ts'
+import { appendParsed, HeaderList } from '../../core/http/headers.ts'
 
 /** Fields of a browser's request, as a listener keeps them. */
 export const BROWSER_FIELDS: readonly string[] = [

@@ -1,6 +1,6 @@
 import { compileChain, type Plugin } from '../../core/chain.ts'
 import { Gateway } from '../../core/gateway.ts'
-import { appendParsed, HeaderList } from '../../core/headers.ts'
+import { appendParsed, HeaderList } from '../../core/http/headers.ts'
 import { createRouter } from '../../core/router.ts'
 import proxy from '../../resolvers/proxy.ts'
 import { BenchExchange } from './bench-exchange.ts'

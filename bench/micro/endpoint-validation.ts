@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { Decode } from 'typebox/value'
 import type { CallReceiver, IncomingCall } from '../../core/rpc/call.ts'
-import { createDispatcher } from '../../sdk/dispatch.ts'
-import { endpoint } from '../../sdk/endpoint.ts'
-import { compileSchema } from '../../sdk/schema.ts'
-import { Int64 } from '../../sdk/schema-types.ts'
-import { createServiceLog } from '../../sdk/service-log.ts'
+import { createServiceLog } from '../../sdk/log/service-log.ts'
+import { compileSchema } from '../../sdk/schema/schema.ts'
+import { Int64 } from '../../sdk/schema/schema-types.ts'
+import { createDispatcher } from '../../sdk/service/dispatch.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
 import type { Micro } from './micro.ts'
 
 const METADATA =

@@ -1,12 +1,12 @@
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { Plugin } from '../../core/chain.ts'
 import type { Service } from '../../core/contracts/registry.ts'
-import { createPlugin, type PluginEnv } from '../../core/define-plugin.ts'
-import { Directory } from '../../core/directory.ts'
-import { Pool } from '../../core/upstream/pool.ts'
-import { DEFAULT_PLUGINS } from '../../platform/default-plugins.ts'
-import type { Settings } from '../../platform/settings.ts'
-import { mergeSettings } from '../../platform/settings-sources.ts'
+import { createPlugin, type PluginEnv } from '../../core/plugin/define.ts'
+import { Directory } from '../../core/registry/service-cache.ts'
+import { Pool } from '../../core/upstream/pool/pool.ts'
+import { DEFAULT_PLUGINS } from '../../platform/plugins/defaults.ts'
+import type { Settings } from '../../platform/settings/settings.ts'
+import { mergeSettings } from '../../platform/settings/sources.ts'
 import { plugins } from '../../plugins/index.gen.ts'
 
 /** A service with `count` nodes that nobody connects to. */

@@ -1,4 +1,4 @@
-import { Guard } from '../../core/listener/guard.ts'
+import { Guard } from '../../core/listener/request-validator.ts'
 import { BROWSER_FIELDS } from './bench-exchange.ts'
 import type { Micro } from './micro.ts'
 

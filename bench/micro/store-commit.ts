@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
 import { createMemoryStore } from '../../adapters/store/memory.ts'
-import { createStore, type Store } from '../../core/store/store.ts'
+import { createStore, type Store } from '../../domain/store/store.ts'
 import type { Micro } from './micro.ts'
 
 const CALLERS = 1000

@@ -1,4 +1,4 @@
-import { TextMemo } from '../../core/text-memo.ts'
+import { TextMemo } from '../../lib/collections/direct-mapped-cache.ts'
 import type { Micro } from './micro.ts'
 
 const PATHS = Array.from({ length: 100 }, (_, i) => `/service${i}/hello`)

@@ -1,6 +1,6 @@
 import { toRegistration } from '../../adapters/registry/consul/registration.ts'
 import type { Service } from '../../core/contracts/registry.ts'
-import type { ConsulAgent } from './consul-agent.ts'
+import type { ConsulAgent } from './processes/consul-agent.ts'
 
 /** Most operations of a transaction Consul takes. */
 export const MAX_OPERATIONS = 64

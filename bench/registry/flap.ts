@@ -1,22 +1,22 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Backend } from '../http/backend.ts'
-import { SERVICE } from '../http/documents.ts'
+import { runWrk } from '../http/load/wrk.ts'
 import type { BenchOptions } from '../http/options.ts'
+import { readOrigin, writeResult } from '../http/results.ts'
+import { findScenario } from '../http/scenarios.ts'
+import type { Backend } from '../http/servers/backend.ts'
+import { SERVICE } from '../http/servers/documents.ts'
 import {
   createFolder,
   isInstalled,
   OTHER_CORES,
   readUsage,
   startProgram,
-} from '../http/processes.ts'
-import { waitUntilReady } from '../http/ready.ts'
-import { readOrigin, writeResult } from '../http/results.ts'
-import { findScenario } from '../http/scenarios.ts'
-import { runWrk } from '../http/wrk.ts'
-import { median } from '../median.ts'
+} from '../http/servers/processes.ts'
+import { waitUntilReady } from '../http/servers/ready.ts'
+import { median } from '../report/median.ts'
 import { toNodeCommand } from '../rivals/rival.ts'
-import { readLines, startGateway } from './programs.ts'
+import { readLines, startGateway } from './processes/programs.ts'
 import { startRegistry } from './stage.ts'
 
 const STEADY = 20
@@ -71,7 +71,11 @@ async function measureKind(
     const registry = await startRegistry(kind)
     ends.push(registry.stop)
     const words = [`go.mx.api.${SERVICE}`, `127.0.0.1:${servicePort}`, STEADY, FLAPPING, perSecond]
-    const command = toNodeCommand('../registry/flap-process', registry.text, ...words.map(String))
+    const command = toNodeCommand(
+      'registry/processes/flap-process',
+      registry.text,
+      ...words.map(String),
+    )
     const flapper = startProgram(command, OTHER_CORES)
     ends.push(flapper.stop)
     while (readLines(flapper).length === 0) {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { LoadResult } from '../../cli/load/run-load.ts'
-import { OTHER_CORES, toPinned } from '../http/processes.ts'
+import { OTHER_CORES, toPinned } from '../http/servers/processes.ts'
 import { toNodeCommand } from '../rivals/rival.ts'
 
 /** Clients that ask at a fixed rate, whatever becomes of their requests. */
@@ -17,7 +17,7 @@ export const CONNECTIONS = 32
 export function startLoad(url: string, rate: number): Load {
   const flags = ['--rate', String(rate), '--connections', String(CONNECTIONS)]
   const command = toNodeCommand(
-    '../http/open-loop',
+    'http/load/open-loop',
     url,
     ...flags,
     '--duration',

@@ -32,7 +32,7 @@ export interface Probe {
  */
 export function createProbe(folder: string, clock = false): Probe {
   const socketPath = join(folder, 'probe.sock')
-  const module = toNodeCommand('../registry/probe-process').at(-1)!
+  const module = toNodeCommand('registry/processes/probe-process').at(-1)!
   const loader = module.endsWith('.ts') ? '--import tsx ' : ''
 
   function ask(path: string): Promise<ProbeSample> {

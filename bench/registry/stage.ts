@@ -1,16 +1,16 @@
 import type { Registry, Service } from '../../core/contracts/registry.ts'
-import { openRegistry } from '../../sdk/open-registry.ts'
-import { OTHER_CORES, toPinned } from '../http/processes.ts'
+import { openRegistry } from '../../sdk/registry/open-registry.ts'
+import { OTHER_CORES, toPinned } from '../http/servers/processes.ts'
 import { untilAnswer } from './ask.ts'
-import { type ConsulAgent, startConsulAgent } from './consul-agent.ts'
 import type { Probe } from './probe.ts'
+import { type ConsulAgent, startConsulAgent } from './processes/consul-agent.ts'
 import {
   type ProbedProgram,
   type ProgramOptions,
   startGateway,
   startRegistryService,
   startService,
-} from './programs.ts'
+} from './processes/programs.ts'
 
 /** Full name of the service that is asked. */
 export const KNOWN = 'go.mx.api.bench'

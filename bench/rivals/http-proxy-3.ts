@@ -7,5 +7,5 @@ export const httpProxy3: Rival = {
   version: () => readPackageVersion('http-proxy-3'),
   serves: ({ accessLog, tls, workers }) => !accessLog && tls === undefined && workers === 1,
   prepare: ({ port, backendPort }) =>
-    toNodeCommand('http-proxy-3-server', String(port), String(backendPort)),
+    toNodeCommand('rivals/http-proxy-3-server', String(port), String(backendPort)),
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { SERVICE } from '../http/documents.ts'
+import { SERVICE } from '../http/servers/documents.ts'
 import { type Rival, ROOT, type Site, toNodeCommand } from './rival.ts'
 
 /** Of each service of which nothing is asked. */
@@ -15,7 +15,7 @@ export const mx: Rival = {
   prepare: (site) => {
     const handler = site.servicePort === undefined && !site.grpc ? 'proxy' : 'rpc'
     return toNodeCommand(
-      '../../cli/main',
+      '../cli/main',
       ...['api', `--handler=${handler}`, '--config', writeConfig(site)],
     )
   },

@@ -96,7 +96,7 @@ export function readVersion(
 /** The command that runs a TypeScript module of this folder: built, or with tsx from its source. */
 export function toNodeCommand(module: string, ...args: string[]): readonly string[] {
   const self = fileURLToPath(import.meta.url)
-  const file = join(dirname(self), module + (self.endsWith('.ts') ? '.ts' : '.js'))
+  const file = join(dirname(self), '..', module + (self.endsWith('.ts') ? '.ts' : '.js'))
   return [process.execPath, ...(self.endsWith('.ts') ? ['--import', 'tsx'] : []), file, ...args]
 }
 

@@ -7,5 +7,5 @@ export const undici: Rival = {
   version: () => readPackageVersion('undici'),
   serves: ({ accessLog, tls, workers }) => !accessLog && tls === undefined && workers === 1,
   prepare: ({ port, backendPort }) =>
-    toNodeCommand('undici-server', String(port), String(backendPort)),
+    toNodeCommand('rivals/undici-server', String(port), String(backendPort)),
 }

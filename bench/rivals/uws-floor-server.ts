@@ -1,5 +1,5 @@
 // uWebSockets answering by itself, no backend: argument port.
-import { loadUws } from '../../core/listener/uws.ts'
+import { loadUws } from '../../core/listener/uws/listener.ts'
 
 const BODY = '{"message":"Hello John","id":12345,"tags":["a","b"],"ok":true}'
 const uws = loadUws()

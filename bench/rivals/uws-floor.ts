@@ -12,5 +12,5 @@ export const uwsFloor: Rival = {
       .map(readPackageVersion)
       .find((version) => version !== undefined),
   serves: ({ accessLog, tls, workers }) => !accessLog && tls === undefined && workers === 1,
-  prepare: ({ port }) => toNodeCommand('uws-floor-server', String(port)),
+  prepare: ({ port }) => toNodeCommand('rivals/uws-floor-server', String(port)),
 }

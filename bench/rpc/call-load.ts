@@ -1,5 +1,5 @@
 import { type LostKind, OutgoingCall } from '../../core/rpc/call.ts'
-import { Channel } from '../../core/rpc/channel.ts'
+import { Channel } from '../../core/rpc/ws/channel.ts'
 
 /** What callers saw. */
 export interface CallLoad {

@@ -1,9 +1,9 @@
 // The RPC proxy of `npm run bench:rpc-proxy`, in front of one service: arguments port, name of the service, its port.
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
-import { Directory } from '../../core/directory.ts'
-import { Pool } from '../../core/upstream/pool.ts'
-import { openRpcProxy } from '../../platform/rpc-proxy.ts'
-import { createServiceLog } from '../../sdk/service-log.ts'
+import { Directory } from '../../core/registry/service-cache.ts'
+import { Pool } from '../../core/upstream/pool/pool.ts'
+import { openRpcProxy } from '../../platform/rpc-proxy/rpc-proxy.ts'
+import { createServiceLog } from '../../sdk/log/service-log.ts'
 
 const [port, name = '', servicePort] = process.argv.slice(2)
 const node = { id: name, address: `127.0.0.1:${servicePort}`, metadata: { protocol: 'mx' } }

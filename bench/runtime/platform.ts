@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findPort, type Program, startProgram } from '../http/processes.ts'
-import { waitUntilReady } from '../http/ready.ts'
+import { findPort, type Program, startProgram } from '../http/servers/processes.ts'
+import { waitUntilReady } from '../http/servers/ready.ts'
 import { ROOT } from '../rivals/rival.ts'
 
 const MX = join(ROOT, 'dist/cli/bundle/mx.js')

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Goal } from '../goals.ts'
-import { findPort, readUsage, startProgram } from '../http/processes.ts'
-import { waitUntilReady } from '../http/ready.ts'
+import { findPort, readUsage, startProgram } from '../http/servers/processes.ts'
+import { waitUntilReady } from '../http/servers/ready.ts'
+import type { Goal } from '../report/goals.ts'
 import { ROOT } from '../rivals/rival.ts'
 
 /** A start of `mx`. */

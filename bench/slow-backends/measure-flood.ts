@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { Agent, get } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { type Cores, findPort, readUsage, startProgram } from '../http/processes.ts'
-import { waitUntilOpen, waitUntilReady } from '../http/ready.ts'
+import { type Cores, findPort, readUsage, startProgram } from '../http/servers/processes.ts'
+import { waitUntilOpen, waitUntilReady } from '../http/servers/ready.ts'
 import { toNodeCommand } from '../rivals/rival.ts'
 
 /** What floods the gateway, and how it is served. */
@@ -43,14 +43,14 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
   const { listener, kind, count, pace, mib, seconds } = flood
   const backendPort = await findPort()
   const backend = startProgram(
-    toNodeCommand('../slow-backends/backend', String(backendPort)),
+    toNodeCommand('slow-backends/backend', String(backendPort)),
     ANYWHERE,
   )
   await waitUntilOpen(backend, backendPort)
   const port = await findPort()
   const gateway = startProgram(
     toNodeCommand(
-      '../../cli/main',
+      '../cli/main',
       ...['api', '--handler=web', `--listener=${listener}`, `--address=127.0.0.1:${port}`],
       ...['--access_log=off', '--log_level=error', '--backend', `b=127.0.0.1:${backendPort}`],
       ...(process.env['BENCH_FLAGS']?.split(' ') ?? []),
@@ -63,7 +63,7 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
     await warmUp(url)
     const clients = startProgram(
       toNodeCommand(
-        '../slow-backends/flood',
+        'slow-backends/flood',
         ...[String(port), kind, String(count), `/b/${pace}`, String(mib)],
       ),
       ANYWHERE,

@@ -1,7 +1,7 @@
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
-import { Client } from '../../sdk/client.ts'
-import { createServiceLog } from '../../sdk/service-log.ts'
-import { createStore } from '../../sdk/store.ts'
+import { Client } from '../../sdk/client/client.ts'
+import { createServiceLog } from '../../sdk/log/service-log.ts'
+import { createStore } from '../../sdk/store/store.ts'
 import { createStoreService } from '../../services/store/service.ts'
 import type { Contestant } from './contestant.ts'
 

@@ -1,4 +1,4 @@
-import { print, toFormat } from '../format.ts'
+import { print, toFormat } from '../ui/format.ts'
 import { takeFlags } from './take-flags.ts'
 
 /** `mx api check`: whether a gateway would start with the configuration. @throws {CliError}, {@link SettingsError} */
@@ -14,12 +14,12 @@ export async function runCheck(words: readonly string[]): Promise<void> {
     { createClosing },
     env,
   ] = await Promise.all([
-    import('../../platform/settings-flags.ts'),
-    import('../../platform/configuration.ts'),
-    import('../../platform/check-api.ts'),
-    import('../../platform/log.ts'),
-    import('../../platform/closing.ts'),
-    import('../../platform/settings-env.ts'),
+    import('../../platform/settings/flags.ts'),
+    import('../../platform/config/load.ts'),
+    import('../../platform/config/check-configuration.ts'),
+    import('../../platform/process/log.ts'),
+    import('../../lib/async/disposer.ts'),
+    import('../../platform/settings/env.ts'),
   ])
   const configuration = await configurationFrom(readFlags(rest, 'api'), process.env)()
   const closing = createClosing()

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { AskedRequest, Explanation } from '../../platform/explain.ts'
-import { withSession } from '../session.ts'
+import type { AskedRequest, Explanation } from '../../platform/gateway/routing/explain.ts'
+import { withSession } from '../session/session.ts'
 
 /** `Explanation` as the service `api` returns it (docs/api.md). */
 interface ExplainReply

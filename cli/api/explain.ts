@@ -1,6 +1,6 @@
-import type { AskedRequest, Explanation } from '../../platform/explain.ts'
-import { print, toFormat } from '../format.ts'
-import { CliError, EXIT } from '../output.ts'
+import type { AskedRequest, Explanation } from '../../platform/gateway/routing/explain.ts'
+import { print, toFormat } from '../ui/format.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 import { explainAtServer, type ServerExplanation } from './explain-at-server.ts'
 import { formatExplanation } from './format-explanation.ts'
 import { takeFlags } from './take-flags.ts'
@@ -52,12 +52,12 @@ async function explainHere(request: AskedRequest, flags: readonly string[]): Pro
     { createClosing },
     gates,
   ] = await Promise.all([
-    import('../../platform/settings-flags.ts'),
-    import('../../platform/configuration.ts'),
-    import('../../platform/explain.ts'),
-    import('../../platform/log.ts'),
-    import('../../platform/closing.ts'),
-    import('../../platform/remote-gate.ts'),
+    import('../../platform/settings/flags.ts'),
+    import('../../platform/config/load.ts'),
+    import('../../platform/gateway/routing/explain.ts'),
+    import('../../platform/process/log.ts'),
+    import('../../lib/async/disposer.ts'),
+    import('../../platform/rpc-proxy/remote-authorizer.ts'),
   ])
   const configuration = await configurationFrom(readFlags(flags, 'api'), process.env, 'api')()
   const log = createLog('silent')

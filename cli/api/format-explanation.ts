@@ -1,4 +1,4 @@
-import type { AskedRequest } from '../../platform/explain.ts'
+import type { AskedRequest } from '../../platform/gateway/routing/explain.ts'
 import type { ServerExplanation } from './explain-at-server.ts'
 
 const WIDTH = 10

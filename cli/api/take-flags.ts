@@ -1,4 +1,4 @@
-import { CliError, EXIT } from '../output.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 
 /** Flags of a command among those of the gateway, whose settings are read from what is left. */
 export interface TakenFlags<N extends string> {

@@ -1,9 +1,9 @@
 import type { CAC } from 'cac'
-import { suggest } from '../../core/suggest.ts'
-import { collectSooner } from '../collect-sooner.ts'
-import { addFlags } from '../flags.ts'
-import { inlineMore } from '../inline-more.ts'
-import { CliError, EXIT } from '../output.ts'
+import { collectSooner } from '../../lib/process/collect-sooner.ts'
+import { inlineMore } from '../../lib/process/inline-more.ts'
+import { suggest } from '../../lib/text/did-you-mean.ts'
+import { addFlags } from '../args/flags.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 
 /** Adds `mx api`: the gateway alone. */
 export async function registerApi(cli: CAC): Promise<void> {
@@ -24,7 +24,7 @@ export async function registerApi(cli: CAC): Promise<void> {
       if (first === 'check') return (await import('../api/check.ts')).runCheck(rest)
       if (first === 'explain') return (await import('../api/explain.ts')).runExplain(rest)
       checkWord(first)
-      const { runApi } = await import('../../platform/run-api.ts')
+      const { runApi } = await import('../../platform/gateway/run.ts')
       await runApi(cli.rawArgs.slice(3), process.env)
       inlineMore()
       collectSooner()

@@ -1,6 +1,6 @@
 import type { CAC } from 'cac'
-import { addFlags } from '../flags.ts'
-import { inlineMore } from '../inline-more.ts'
+import { inlineMore } from '../../lib/process/inline-more.ts'
+import { addFlags } from '../args/flags.ts'
 
 /** Adds `mx server`: the whole system (specification: Command line). */
 export async function registerServer(cli: CAC): Promise<void> {
@@ -15,7 +15,7 @@ export async function registerServer(cli: CAC): Promise<void> {
     // The flags are read by the platform, from the words as they were typed.
     .allowUnknownOptions()
     .action(async () => {
-      const { runServer } = await import('../../platform/run-server.ts')
+      const { runServer } = await import('../../platform/server/run-server.ts')
       await runServer(cli.rawArgs.slice(3), process.env)
       inlineMore()
     })

@@ -1,12 +1,12 @@
-import { inTime } from '../../core/in-time.ts'
+import { inTime } from '../../lib/async/with-timeout.ts'
+import { splitGlobals } from '../args/global-flags.ts'
 import { COMMANDS, type CommandEntry } from '../command-table.ts'
-import { findEndpoint, toWords } from '../dynamic/endpoint-words.ts'
 import { toFields, toFlag, toLeaves } from '../dynamic/fields.ts'
-import { listEnvironments } from '../environments.ts'
-import { findService, listServices } from '../find-services.ts'
-import { splitGlobals } from '../global-flags.ts'
+import { findEndpoint, toWords } from '../dynamic/match-endpoint.ts'
 import { listObjects } from '../runtime/objects.ts'
-import { openSession, type Session } from '../session.ts'
+import { listEnvironments } from '../session/environments.ts'
+import { findService, listServices } from '../session/find-services.ts'
+import { openSession, type Session } from '../session/session.ts'
 import { listUsageWords } from './usage-words.ts'
 
 /** Somebody waits with a finger on the tab key. */

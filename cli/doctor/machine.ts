@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { SETTINGS } from '../../platform/settings.ts'
+import { SETTINGS } from '../../platform/settings/settings.ts'
 import { readConfig } from '../state/config.ts'
 import type { Finding } from './finding.ts'
 

@@ -1,10 +1,10 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { CommandLine } from '../command-line.ts'
-import type { Environment } from '../environments.ts'
-import { findReason } from '../explain-connection.ts'
-import { listServices } from '../find-services.ts'
-import { CliError } from '../output.ts'
-import { openSession, type SESSION_FLAGS, type Session } from '../session.ts'
+import type { CommandLine } from '../args/args.ts'
+import type { Environment } from '../session/environments.ts'
+import { listServices } from '../session/find-services.ts'
+import { openSession, type SESSION_FLAGS, type Session } from '../session/session.ts'
+import { findReason } from '../ui/explain-connection.ts'
+import { CliError } from '../ui/output.ts'
 import type { Finding } from './finding.ts'
 
 export interface CheckedServer {

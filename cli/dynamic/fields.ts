@@ -1,4 +1,5 @@
 import type { Endpoint, Value } from '../../core/contracts/registry.ts'
+import { findOnly } from '../../sdk/schema/describe-message.ts'
 import {
   type Definitions,
   definitionsOf,
@@ -8,9 +9,8 @@ import {
   mapValuesOf,
   NO_DEFINITIONS,
   typesOf,
-} from '../../sdk/json-schema.ts'
-import { isIntegerType } from '../../sdk/number-text.ts'
-import { findOnly } from '../../sdk/value-tree.ts'
+} from '../../sdk/schema/json-schema.ts'
+import { isIntegerType } from '../../sdk/schema/parse-number.ts'
 
 /** Of lists in lists, which a reference may make endless. */
 const MAX_DEPTH = 8

@@ -1,7 +1,7 @@
 import type { Endpoint, Service } from '../../core/contracts/registry.ts'
-import { findWidth, formatColumns } from '../output.ts'
-import { toWords } from './endpoint-words.ts'
+import { findWidth, formatColumns } from '../ui/output.ts'
 import { type Field, toFlag, toLeaves } from './fields.ts'
+import { toWords } from './match-endpoint.ts'
 import { OWN_FLAGS } from './read-flags.ts'
 
 type Row = readonly [left: string, right: string]

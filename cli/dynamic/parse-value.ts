@@ -1,7 +1,7 @@
-import { WrittenJson } from '../../core/request/written-json.ts'
-import { type IntegerType, parseInteger, parseNumber } from '../../sdk/number-text.ts'
-import { parseJson, readBytes } from '../input.ts'
-import { CliError, EXIT } from '../output.ts'
+import { WrittenJson } from '../../core/request/json/written-json.ts'
+import { type IntegerType, parseInteger, parseNumber } from '../../sdk/schema/parse-number.ts'
+import { parseJson, readBytes } from '../args/input.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 
 const BOOLEANS: Readonly<Record<string, boolean>> = {
   ...{ '': true, true: true, t: true, '1': true },

@@ -1,5 +1,5 @@
-import { suggest } from '../../core/suggest.ts'
-import { CliError, EXIT } from '../output.ts'
+import { suggest } from '../../lib/text/did-you-mean.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 import { type Field, toFlag, toLeaves } from './fields.ts'
 
 /** What was typed behind a service, taken apart but not yet understood. */

@@ -1,4 +1,4 @@
-import { CliError, EXIT } from '../output.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 import { type Field, toFlag } from './fields.ts'
 import { parseValue } from './parse-value.ts'
 

@@ -1,4 +1,4 @@
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 import type { EventMessage } from './message.ts'
 
 /** How to consume, as the service `events` takes it (reference 5.2). */

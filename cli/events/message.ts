@@ -1,4 +1,4 @@
-import { toField } from '../bytes.ts'
+import { toField } from '../ui/bytes.ts'
 
 /** An event, as the service `events` tells it (specification: Event). */
 export interface EventMessage {

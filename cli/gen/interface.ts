@@ -1,14 +1,14 @@
 import type { Service } from '../../core/contracts/registry.ts'
-import { schemaOf } from '../../sdk/endpoint-schema.ts'
-import { type HttpPlace, listPlaces } from '../../sdk/http-places.ts'
+import { toPascal } from '../../lib/text/case.ts'
+import { schemaOf } from '../../sdk/schema/endpoint-schema.ts'
 import {
   type Definitions,
   definitionsOf,
   findDefinition,
   type JsonSchema,
   NO_DEFINITIONS,
-} from '../../sdk/json-schema.ts'
-import { toPascal } from '../../sdk/letter-case.ts'
+} from '../../sdk/schema/json-schema.ts'
+import { type HttpPlace, listPlaces } from '../../sdk/service/http-routes.ts'
 
 /** A service as its callers see it: what clients and documents are made of. */
 export interface ServiceInterface {

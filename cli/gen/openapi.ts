@@ -1,4 +1,4 @@
-import { type HttpPlace, variablesOf } from '../../sdk/http-places.ts'
+import { type HttpPlace, variablesOf } from '../../sdk/service/http-routes.ts'
 import type { EndpointInterface, Interfaces, ServiceInterface } from './interface.ts'
 import { REF } from './interface.ts'
 

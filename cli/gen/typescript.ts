@@ -1,5 +1,11 @@
-import { itemsOf, type JsonSchema, mapValuesOf, placesOf, typesOf } from '../../sdk/json-schema.ts'
-import { toLower, toPascal } from '../../sdk/letter-case.ts'
+import { toLower, toPascal } from '../../lib/text/case.ts'
+import {
+  itemsOf,
+  type JsonSchema,
+  mapValuesOf,
+  placesOf,
+  typesOf,
+} from '../../sdk/schema/json-schema.ts'
 import { type EndpointInterface, type Interfaces, REF, type ServiceInterface } from './interface.ts'
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/

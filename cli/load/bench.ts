@@ -1,5 +1,5 @@
-import { EXIT, printProblems } from '../output.ts'
-import { toRawTerminal } from '../terminal.ts'
+import { EXIT, printProblems } from '../ui/output.ts'
+import { toRawTerminal } from '../ui/terminal.ts'
 import { formatLive, formatReport } from './format.ts'
 import { parseBenchOptions } from './options.ts'
 import { runLoad } from './run-load.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { parseDuration } from '../../core/units.ts'
-import { explainFlag } from '../command-line.ts'
+import { parseDuration } from '../../lib/text/units.ts'
+import { explainFlag } from '../args/args.ts'
 import { createRequest, type Target } from './request.ts'
 
 /** What `mx bench` was asked to do. */

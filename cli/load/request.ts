@@ -1,4 +1,4 @@
-import { HeaderList } from '../../core/headers.ts'
+import { HeaderList } from '../../core/http/headers.ts'
 
 /** Where requests are sent. */
 export interface Target {

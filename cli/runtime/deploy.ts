@@ -1,14 +1,14 @@
-import { printDone, toFormat } from '../format.ts'
 import { onInterrupt } from '../interrupt.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 import { readBaseUrl } from '../state/base-url.ts'
 import { readConfig } from '../state/config.ts'
 import { recordUpload } from '../state/uploads.ts'
+import { printDone, toFormat } from '../ui/format.ts'
+import { openSteps, type Steps } from '../ui/progress.ts'
 import { type Hint, untilRunning } from './follow.ts'
 import { type RunFlags, toOptions, toPairs } from './run-flags.ts'
 import { describeUrl } from './service-url.ts'
 import { formatFolder, type Source } from './source.ts'
-import { openSteps, type Steps } from './steps.ts'
 import { upload } from './upload.ts'
 
 /** How long a start takes that nobody wonders about, milliseconds. */

@@ -1,4 +1,4 @@
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 
 /** What the last build of an object wrote, in pieces as they come, and what it goes on to write until it ends. */
 export async function* followBuild(

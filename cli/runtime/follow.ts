@@ -1,9 +1,9 @@
-import { CliError } from '../output.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
+import { CliError } from '../ui/output.ts'
+import type { Steps } from '../ui/progress.ts'
 import { followBuild } from './follow-build.ts'
 import { type RuntimeObject, toStatus } from './objects.ts'
 import { LATEST } from './source.ts'
-import type { Steps } from './steps.ts'
 
 interface Change {
   readonly action: 'write' | 'delete'

@@ -1,4 +1,4 @@
-import { formatSpan } from '../../core/units.ts'
+import { formatSpan } from '../../lib/text/units.ts'
 
 /**
  * How long ago something was, `1d0h3m9s ago` or `9s ago` (reference 7.6).

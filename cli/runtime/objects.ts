@@ -1,7 +1,7 @@
 import { RUNTIME_STATUS, type RuntimeStatus } from '../../core/contracts/runtime.ts'
-import { suggest } from '../../core/suggest.ts'
-import { CliError } from '../output.ts'
-import type { Session } from '../session.ts'
+import { suggest } from '../../lib/text/did-you-mean.ts'
+import type { Session } from '../session/session.ts'
+import { CliError } from '../ui/output.ts'
 import { LATEST, splitReference, toName } from './source.ts'
 
 /** A runtime object, as the service `runtime` tells it (specification: Runtime object). */

@@ -1,6 +1,6 @@
-import { parseSize } from '../../core/units.ts'
-import type { CommandLine } from '../command-line.ts'
-import { CliError, EXIT } from '../output.ts'
+import { parseSize } from '../../lib/text/units.ts'
+import type { CommandLine } from '../args/args.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 
 /** Flags that `mx run` and `mx update` share. */
 export const RUN_FLAGS = {

@@ -1,7 +1,7 @@
 import type { Service } from '../../core/contracts/registry.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import { findService } from '../find-services.ts'
-import type { Session } from '../session.ts'
+import { findService } from '../session/find-services.ts'
+import type { Session } from '../session/session.ts'
 
 /** A route of the gateway (`Api.Routes`). */
 interface Route {

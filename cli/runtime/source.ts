@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { isServiceName } from '../../core/service-name.ts'
-import { CliError, EXIT } from '../output.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 
 /** What is to be run, as the first word behind `mx run` says it (specification: Run reference rules). */
 export type Source =

@@ -1,7 +1,7 @@
-import { CliError } from '../output.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
+import { CliError } from '../ui/output.ts'
+import { formatBar, type Steps } from '../ui/progress.ts'
 import { findProject } from './project-root.ts'
-import { formatBar, type Steps } from './steps.ts'
 
 /** Where the platform has it. */
 export interface Uploaded {

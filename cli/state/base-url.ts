@@ -1,4 +1,4 @@
-import type { Environment } from '../environments.ts'
+import type { Environment } from '../session/environments.ts'
 import { readConfig } from './config.ts'
 
 /** The address that short names of repositories are below: of the environment, else of all; empty: none (reference 7.3). */

@@ -15,7 +15,7 @@ import {
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Maybe } from '../../core/chain.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 const RETRY_MS = 20
 /** Age at which a lock is stale: its holder was killed or stopped. */

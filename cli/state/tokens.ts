@@ -1,4 +1,4 @@
-import type { Maybe } from '../../core/chain.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import { changeStateFile, readStateFile, toStatePath } from './state-file.ts'
 
 /** What somebody is logged in with. */

@@ -1,4 +1,4 @@
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 import { changeStateFile, readStateFile, toStatePath } from './state-file.ts'
 
 /** A runtime object of a platform. */

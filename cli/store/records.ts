@@ -1,4 +1,4 @@
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
 
 /** A table, and whose it is. */
 export interface Table {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { CliError } from '../output.ts'
+import { CliError } from '../ui/output.ts'
 import type { StoredRecord, Table } from './records.ts'
 
 /*

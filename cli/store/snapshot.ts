@@ -10,13 +10,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Maybe } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type Format, printDone } from '../format.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import { onInterrupt } from '../interrupt.ts'
-import { CliError, EXIT } from '../output.ts'
-import { openSteps } from '../runtime/steps.ts'
-import type { Session } from '../session.ts'
+import type { Session } from '../session/session.ts'
+import { type Format, printDone } from '../ui/format.ts'
+import { CliError, EXIT } from '../ui/output.ts'
+import { openSteps } from '../ui/progress.ts'
 import { countRecords, listNames, readRecords, type Table } from './records.ts'
 import { createSnapshotLines } from './snapshot-file.ts'
 

@@ -1,5 +1,5 @@
-import { CREDENTIALS } from '../credentials.ts'
 import type { Exchange } from '../exchange.ts'
+import { CREDENTIALS } from '../http/credential-headers.ts'
 import type { ApiEvent } from './messages.ts'
 import { toHeaderValues, toPairs } from './pairs.ts'
 import { encodeText } from './text.ts'

@@ -1,6 +1,6 @@
+import { createBare } from '../../lib/object/null-proto.ts'
 import { GATEWAY_ID } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { createBare } from '../request/bare.ts'
 import { parseFormPairs } from '../request/form.ts'
 import { FORM, parseMediaType } from '../request/media-type.ts'
 import type { ApiRequest } from './messages.ts'

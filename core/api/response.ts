@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
-import { isFinalStatus } from '../final-status.ts'
-import { HeaderList } from '../headers.ts'
-import { NOT_OF_SERVICES } from '../not-of-services.ts'
+import { isFinalStatus } from '../http/final-status.ts'
+import { HeaderList } from '../http/headers.ts'
+import { NOT_OF_SERVICES } from '../http/hop-by-hop.ts'
 import type { ApiResponse } from './messages.ts'
 import { decodeBase64 } from './text.ts'
 

@@ -1,4 +1,4 @@
-import type { Maybe } from '../chain.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 /** What is published: bytes, and what is said about them (specification: Broker message). */
 export interface Message {
@@ -27,7 +27,7 @@ export type Unsubscribe = () => Maybe<void>
  * once, no persistence, no ordering guarantee (specification: Events).
  *
  * Adapters only carry. Names, limits, and subscribers that are slow or throw belong to what stands
- * in front of each of them, `core/broker/broker.ts`: the handlers it hands on return at once and never throw.
+ * in front of each of them, `domain/broker/broker.ts`: the handlers it hands on return at once and never throw.
  */
 export interface Broker {
   readonly name: string

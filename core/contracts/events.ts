@@ -1,4 +1,4 @@
-import type { Maybe } from '../chain.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import type { GatewayError } from '../errors.ts'
 
 /** An ordered stream of events (specification: Events). Namespaces have topics of their own. */
@@ -134,15 +134,15 @@ export interface GroupState {
 /**
  * Keeps events in order, and how far groups are with them. Adapters store and hand out; names, limits, timestamps, joining what
  * many publish, retry limits, dead letters, and how much a member may have at a time belong to what stands in front of
- * each of them, `core/events/events.ts`. It alone calls them, and has checked what they get.
+ * each of them, `domain/events/events.ts`. It alone calls them, and has checked what they get.
  *
  * Events are delivered at least once: an acknowledgement that settled holds whatever happens, one that did not may
  * be forgotten, and the event comes again. Nothing is ever taken for acknowledged that was not, but what retention removed.
  *
  * Several servers may work on the same events where the adapter says so: they then share groups as members of one server do.
- * One that has a log in its own process has groups from `core/events/log-groups.ts`.
+ * One that has a log in its own process has groups from `domain/events/log/groups.ts`.
  *
- * Whatever fails is thrown as `core/events/errors.ts` has it: full (507), or not to be reached (503).
+ * Whatever fails is thrown as `domain/events/errors.ts` has it: full (507), or not to be reached (503).
  */
 export interface EventsAdapter {
   readonly name: string

@@ -1,4 +1,4 @@
-import type { Maybe } from '../chain.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 /** One running copy of a service (specification: Service entry, Node). */
 export interface Node {

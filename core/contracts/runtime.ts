@@ -1,4 +1,4 @@
-import type { Maybe } from '../chain.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 /** States of what runs, each with its number on the wire (reference 7.2). */
 export const RUNTIME_STATUS = {

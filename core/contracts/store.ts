@@ -1,4 +1,4 @@
-import type { Maybe } from '../chain.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import type { GatewayError } from '../errors.ts'
 
 /** Where records lie: services have one table each, namespaces a database each (specification: Store record). */
@@ -103,10 +103,10 @@ export type StorePlace = Pick<StoreEvent, 'table' | 'key'>
 
 /**
  * Keeps records. Adapters store and tell in order; limits, prefixes, pages, expiry and who may wait how long belong
- * to what stands in front of each of them, `core/store/store.ts`. It alone calls them, and has checked what they get.
+ * to what stands in front of each of them, `domain/store/store.ts`. It alone calls them, and has checked what they get.
  *
  * Expired records are records to them, until they are purged, except where `nowMs` is given. Whatever fails is thrown as
- * `core/store/errors.ts` has it: full (507), or not to be reached (503).
+ * `domain/store/errors.ts` has it: full (507), or not to be reached (503).
  */
 export interface StoreAdapter {
   readonly name: string

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
-import { parseAddress, parseRange, type Range } from '../address-set.ts'
+import { parseAddress, parseRange, type Range } from '../../lib/net/cidr-set.ts'
 import { type AddressKind, findKind } from './address-kind.ts'
 
 /** An IP address and its kind. */

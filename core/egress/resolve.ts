@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
-import { findConnectFault } from '../connect-fault.ts'
 import { GatewayError } from '../errors.ts'
+import { findConnectFault } from '../upstream/connect-error.ts'
 import { type ClassifiedAddress, classify } from './allow-list.ts'
 
 /** Resolves a host name to its IP addresses. Rejects with an error of Node.js. */

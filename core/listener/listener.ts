@@ -1,6 +1,6 @@
 import type { Exchange } from '../exchange.ts'
-import type { ClientCa } from './client-ca.ts'
-import type { TlsSource } from './tls.ts'
+import type { ClientCa } from './tls/client-ca.ts'
+import type { TlsSource } from './tls/tls.ts'
 
 export interface ListenerOptions {
   /** Interface to listen on: `127.0.0.1`, `0.0.0.0`, `::`. */

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { HeaderBlock, HeaderList } from '../headers.ts'
+import type { HeaderBlock, HeaderList } from '../http/headers.ts'
 
 /** `404 Not Found` and so on: built once, not per reply. */
 const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
@@ -17,7 +17,7 @@ const BLANK = 32
  * crossing into native code costs more than joining all fields. Safe because every name and value was checked.
  *
  * Bytes are valid until the next call. Replies 200 that begin with the same block share its bytes: a fifth of what
- * flattening and encoding a text costs (bench/micro/reply-head-out.ts).
+ * flattening and encoding a text costs (bench/micro/http/reply-head-out.ts).
  */
 export function toReplyHead(status: number, headers: HeaderList): string | Uint8Array {
   const block = headers.leading

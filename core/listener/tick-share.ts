@@ -1,4 +1,4 @@
-import { holdTurn } from './held-replies.ts'
+import { holdTurn } from './uws/deferred-replies.ts'
 
 /** A client that can be paused for the rest of a tick of the event loop. */
 export interface TickReader {

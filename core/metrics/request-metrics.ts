@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
+import { turnMs } from '../../lib/time/tick-clock.ts'
 import type { Exchange } from '../exchange.ts'
-import { turnMs } from '../turn-clock.ts'
 import { Histogram } from './histogram.ts'
 import type { RecentRequests } from './recent-requests.ts'
 import { CLASSES, toClass } from './route-counters.ts'
@@ -20,7 +20,7 @@ const BYTES_OUT = 1
  * know what happened lately looks twice (`request-history.ts`).
  *
  * Every request is counted, of durations one of `measureEvery` is measured: reading the clock costs more than all of the counting
- * (bench/micro/request-metrics.ts); by route each is counted, where it is not measured as of its turn of the event loop, in which
+ * (bench/micro/http/request-metrics.ts); by route each is counted, where it is not measured as of its turn of the event loop, in which
  * nothing leaves before the end. Counting allocates nothing: numbers that pass 2^31 are kept in typed arrays, where they cost
  * no object either.
  */

@@ -1,5 +1,5 @@
 import type { Exchange } from '../exchange.ts'
-import { toHttpClass } from '../grpc/status.ts'
+import { toHttpClass } from '../rpc/grpc/status-codes.ts'
 import { Buckets, DURATION_MS, SIZE_BYTES } from './buckets.ts'
 
 /** What stands for everything that has no name of its own, as in OpenTelemetry's `http.request.method`. */

@@ -1,5 +1,5 @@
+import { createBare } from '../../lib/object/null-proto.ts'
 import { badRequest, quote } from './bad-request.ts'
-import { createBare } from './bare.ts'
 
 /** A value as it came in a query, a form or a path: text, or the content of a file. */
 export type FieldValue = string | Uint8Array | FieldValue[] | Fields

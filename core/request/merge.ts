@@ -1,9 +1,9 @@
+import { createBare } from '../../lib/object/null-proto.ts'
 import { GATEWAY_ID } from '../errors.ts'
 import { badRequest, quote } from './bad-request.ts'
-import { createBare } from './bare.ts'
 import { type Fields, isFields } from './fields.ts'
-import { type JsonObject, parseJson } from './json.ts'
-import { skipBlanks, skipValue, visitMembers } from './json-text.ts'
+import { type JsonObject, parseJson } from './json/json.ts'
+import { skipBlanks, skipValue, visitMembers } from './json/json-text.ts'
 import { decodeUtf8 } from './utf8.ts'
 
 /**

@@ -1,5 +1,5 @@
+import type { Shape } from './coercion/shape.ts'
 import { FORBIDDEN } from './fields.ts'
-import type { Shape } from './shape.ts'
 
 /** Pairs looked at; more go the long way. */
 const PAIRS_MAX = 16

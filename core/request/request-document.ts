@@ -1,13 +1,13 @@
 import { GATEWAY_ID } from '../errors.ts'
 import { badRequest } from './bad-request.ts'
-import { coerce } from './coerce.ts'
+import { coerce } from './coercion/coerce.ts'
+import type { Shape } from './coercion/shape.ts'
 import type { Fields } from './fields.ts'
 import { parseForm } from './form.ts'
 import type { RequestType } from './media-type.ts'
 import { mergeFields, mergeJson } from './merge.ts'
 import { parseMultipart } from './multipart.ts'
 import { nestPairs, parseQuery } from './query.ts'
-import type { Shape } from './shape.ts'
 
 /** What an HTTP request says to an endpoint, and where. */
 export interface RequestParts {

@@ -1,10 +1,10 @@
 import type { LookupFunction } from 'node:net'
 import { GatewayError } from '../errors.ts'
 import type { NodeSettings } from '../upstream/parse-node.ts'
-import type { Pool } from '../upstream/pool.ts'
+import type { Pool } from '../upstream/pool/pool.ts'
 import type { OutgoingCall } from './call.ts'
-import { Channel } from './channel.ts'
-import { PlainCaller } from './plain-caller.ts'
+import { PlainCaller } from './http/caller.ts'
+import { Channel } from './ws/channel.ts'
 
 /** Carries calls to one node, over as many connections as they need. */
 export interface Caller {

@@ -1,4 +1,4 @@
-import { METADATA_MAX_BYTES } from './frames.ts'
+import { METADATA_MAX_BYTES } from './ws/frames.ts'
 
 /** A name: RFC 9110 §5.6.2 token, lower case. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import type { HeaderList } from '../headers.ts'
+import type { HeaderList } from '../http/headers.ts'
 
 const SECONDS = /^\d{1,9}(?:\.\d{1,3})?$/
 /** gRPC over HTTP/2, "Timeout": at most 8 digits and a unit. */

@@ -1,8 +1,8 @@
 import type { Span, SpanAttributes, SpanKind, TracePlace, Tracer } from '../contracts/tracer.ts'
 import type { Exchange } from '../exchange.ts'
-import type { HeaderList } from '../headers.ts'
+import type { HeaderList } from '../http/headers.ts'
 import { toClass } from '../metrics/route-counters.ts'
-import type { UpstreamNode } from '../upstream/node.ts'
+import type { UpstreamNode } from '../upstream/node-health.ts'
 import {
   describeAttempt,
   describeNode,

@@ -1,6 +1,6 @@
 import type { SpanAttributes } from '../contracts/tracer.ts'
 import type { Exchange } from '../exchange.ts'
-import type { UpstreamNode } from '../upstream/node.ts'
+import type { UpstreamNode } from '../upstream/node-health.ts'
 
 /** Methods spans are named by; others are whatever clients think of. */
 const METHODS: ReadonlySet<string> = new Set([

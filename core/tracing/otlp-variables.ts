@@ -1,4 +1,4 @@
-import { hideSecret } from '../hide-secret.ts'
+import { hideSecret } from '../../lib/text/redact-url.ts'
 
 /** Where spans go, by the variables all programs share (OpenTelemetry: SDK and OTLP exporter environment variables). */
 export interface OtlpVariables {

@@ -1,5 +1,5 @@
-import type { HeaderList } from '../headers.ts'
-import type { Http1Connection } from './http1.ts'
+import type { HeaderList } from '../http/headers.ts'
+import type { Http1Connection } from './http1/connection.ts'
 
 /**
  * Why a call failed.

@@ -1,8 +1,8 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
+import { TextMemo } from '../../lib/collections/direct-mapped-cache.ts'
+import { toOwnText } from '../../lib/text/flatten-string.ts'
+import { hideSecret } from '../../lib/text/redact-url.ts'
 import type { Node } from '../contracts/registry.ts'
-import { hideSecret } from '../hide-secret.ts'
-import { toOwnText } from '../own-text.ts'
-import { TextMemo } from '../text-memo.ts'
 
 /** A registry node, read and checked. */
 export interface NodeSettings {

@@ -1,4 +1,4 @@
-import type { UpstreamNode } from './node.ts'
+import type { UpstreamNode } from './node-health.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Most nodes tried for one request. */

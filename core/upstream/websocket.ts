@@ -1,15 +1,15 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { isIPv6, type Socket } from 'node:net'
 import type { ClientOptions } from 'ws'
-import { describeConnectFault, toConnectDetail } from '../connect-fault.ts'
+import { WebSocket } from '../../lib/net/ws.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
-import type { HeaderList } from '../headers.ts'
-import { WebSocket } from '../ws.ts'
+import type { HeaderList } from '../http/headers.ts'
+import { describeConnectFault, toConnectDetail } from './connect-error.ts'
 import { timeHandshake } from './handshake-timer.ts'
+import { readReply } from './http1/relay.ts'
+import type { ReplyHead } from './http1/reply-head.ts'
 import { generateMask } from './masking.ts'
-import { readReply } from './relay.ts'
-import type { ReplyHead } from './reply-head.ts'
 
 /** How long a backend may take to close the connection after both close frames. */
 const CLOSE_TIMEOUT_MS = 10_000

@@ -1,11 +1,11 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
-import { frameMessage } from '../../core/grpc/message-reader.ts'
-import { toErrorTrailers, toTrailers } from '../../core/grpc/status.ts'
-import { endReply, toWireBytes, type Wire } from '../../core/grpc/wire.ts'
-import type { HeaderList } from '../../core/headers.ts'
+import type { HeaderList } from '../../core/http/headers.ts'
 import type { OutgoingCall } from '../../core/rpc/call.ts'
-import { Outflow } from './outflow.ts'
+import { frameMessage } from '../../core/rpc/grpc/message-reader.ts'
+import { toErrorTrailers, toTrailers } from '../../core/rpc/grpc/status-codes.ts'
+import { endReply, toWireBytes, type Wire } from '../../core/rpc/grpc/wire-format.ts'
+import { Outflow } from './stream-flow-control.ts'
 
 /** A reply to a client of gRPC, gRPC-Web or Connect: messages behind their lengths, then the status. Begins with its construction. */
 export class FramedReply {

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../core/errors.ts'
-import { createHeaderBlock, type HeaderBlock } from '../../core/headers.ts'
-import { LINE_FEED, LINES } from '../../core/rpc/plain-lines.ts'
+import { createHeaderBlock, type HeaderBlock } from '../../core/http/headers.ts'
+import { LINE_FEED, LINES } from '../../core/rpc/http/ndjson.ts'
 import { StreamReply, toOneLine } from './stream-reply.ts'
 
 /** Where the service says nothing else. */

@@ -1,16 +1,16 @@
-import { mayWait, refuseReply } from '../../core/body-memory.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
+import { mayWait, refuseReply } from '../../core/limits/memory-budget.ts'
+import type { ServerSocket, SocketReceiver } from '../../core/listener/websocket/session.ts'
+import { shapeOf } from '../../core/request/coercion/shape.ts'
 import { toRequestType } from '../../core/request/media-type.ts'
 import { toRequestDocument } from '../../core/request/request-document.ts'
-import { shapeOf } from '../../core/request/shape.ts'
 import type { LostKind } from '../../core/rpc/call.ts'
-import { formatContext, isJson } from '../../core/rpc/context.ts'
-import { type CallLimits, ForwardedCall } from '../../core/rpc/forwarded-call.ts'
-import { costOf, PAYLOAD_MAX_BYTES } from '../../core/rpc/frames.ts'
+import { formatContext, isJson } from '../../core/rpc/context-headers.ts'
+import { type CallLimits, ForwardedCall } from '../../core/rpc/gateway-call.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
-import type { ServerSocket, SocketReceiver } from '../../core/server-socket.ts'
-import { Outflow } from './outflow.ts'
+import { costOf, PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
+import { Outflow } from './stream-flow-control.ts'
 
 /** RFC 6455 §7.4.1. */
 const NORMAL = 1000

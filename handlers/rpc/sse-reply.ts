@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
-import { createHeaderBlock, type HeaderBlock, type HeaderList } from '../../core/headers.ts'
+import { createHeaderBlock, type HeaderBlock, type HeaderList } from '../../core/http/headers.ts'
 import type { OutgoingCall } from '../../core/rpc/call.ts'
 import { StreamReply, toOneLine } from './stream-reply.ts'
 

@@ -1,9 +1,9 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
-import type { HeaderList } from '../../core/headers.ts'
+import type { HeaderList } from '../../core/http/headers.ts'
 import type { OutgoingCall } from '../../core/rpc/call.ts'
-import { LINE_FEED, toBlanks } from '../../core/rpc/plain-lines.ts'
-import { Outflow } from './outflow.ts'
+import { LINE_FEED, toBlanks } from '../../core/rpc/http/ndjson.ts'
+import { Outflow } from './stream-flow-control.ts'
 
 /** A streamed reply that is made of the bodies of a stream. Begins with its construction. */
 export abstract class StreamReply {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDnsName, toHostName } from '../../core/host-name.ts'
-import type { Ask } from './ask.ts'
+import { isDnsName, toHostName } from '../../core/http/host-name.ts'
+import type { Ask } from './on-demand-policy.ts'
 
 export interface OnDemandOptions {
   readonly ask: Ask

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
-import { parseKept } from '../../core/store/kept-json.ts'
+import { parseKept } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import type { SecretKey } from '../../services/config/secret-key.ts'
+import type { SecretKey } from '../../services/config/secrets/secret-key.ts'
 
 /** Where everything is that gateways share. */
 export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'acme' }

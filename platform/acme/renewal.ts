@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import type { RenewalWindow } from './client.ts'
+import type { RenewalWindow } from './client/client.ts'
 
 /** When a certificate is good, unix time in milliseconds. */
 export interface Validity {

@@ -1,5 +1,5 @@
-import { parseSecretKey, type SecretKey } from '../../services/config/secret-key.ts'
-import { SETTINGS, type Settings } from '../settings.ts'
+import { parseSecretKey, type SecretKey } from '../../services/config/secrets/secret-key.ts'
+import { SETTINGS, type Settings } from '../settings/settings.ts'
 import type { SecretKeys } from './records.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Maybe } from '../../core/chain.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 /**
  * Whether a process is to be sent requests. It is not while it starts, is from {@link serve} on, and not any more from {@link leave} on,

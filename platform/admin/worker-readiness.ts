@@ -1,4 +1,4 @@
-import type { Workers } from '../workers.ts'
+import type { Workers } from '../workers/workers.ts'
 
 /** Whoever asks waits no longer: an orchestrator gives up after a second, and takes that for a no. */
 const READY_MS = 500

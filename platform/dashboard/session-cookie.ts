@@ -1,8 +1,8 @@
-import { COOKIE, SECURE_COOKIE } from '../../core/dashboard-cookie.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
+import { COOKIE, SECURE_COOKIE } from '../../core/http/dashboard-cookie.ts'
 import { ID } from './id.ts'
-import { isSecurePage } from './own-page.ts'
+import { isSecurePage } from './same-origin.ts'
 import type { Session, Sessions } from './sessions.ts'
 
 /**

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { isNotTaken } from '../../core/auth/authorize.ts'
+import { isNotTaken } from '../../core/auth/policy/decision.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { ask, type Carry } from './carry.ts'
+import { ask, type Carry } from './call-bridge.ts'
 import { ID } from './id.ts'
 
 /** A login. The browser has its id, nothing else; the tokens stay here. */

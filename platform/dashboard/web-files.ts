@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findRoot } from '../version.ts'
+import { findRoot } from '../process/version.ts'
 
 /** A file as a browser gets it. */
 export interface WebFile {

@@ -1,4 +1,4 @@
-import { readBearer } from '../../core/auth/bearer.ts'
+import { readBearer } from '../../core/auth/token/bearer.ts'
 import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 

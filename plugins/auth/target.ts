@@ -1,8 +1,8 @@
-import type { CallTarget } from '../../core/auth/authorize.ts'
+import type { CallTarget } from '../../core/auth/policy/decision.ts'
 import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { toCanonicalPath } from '../../core/path/canonical.ts'
-import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
+import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 
 /**
  * What a routed request asks for: an endpoint, the path of what is proxied, or an event of a topic.

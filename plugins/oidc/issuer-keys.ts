@@ -2,10 +2,10 @@ import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
-import { toConnectDetail } from '../../core/connect-fault.ts'
-import type { PluginLog } from '../../core/define-plugin.ts'
 import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
 import { createPinnedLookup } from '../../core/egress/pinned-lookup.ts'
+import type { PluginLog } from '../../core/plugin/define.ts'
+import { toConnectDetail } from '../../core/upstream/connect-error.ts'
 
 export interface IssuerKeysOptions {
   /** The operator's, as what it says of its keys: the outgoing address policy does not apply. */

@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose'
-import { isWorkloadScope } from '../../core/auth/account-rights.ts'
+import { isWorkloadScope } from '../../core/auth/policy/account-rights.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 
 export interface AccountClaims {

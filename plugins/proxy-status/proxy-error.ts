@@ -1,5 +1,5 @@
-import { type ConnectFault, findConnectFault } from '../../core/connect-fault.ts'
 import type { Exchange } from '../../core/exchange.ts'
+import { type ConnectFault, findConnectFault } from '../../core/upstream/connect-error.ts'
 
 /** Why there was no connection. */
 const CONNECT_ERRORS: Readonly<Record<ConnectFault, string>> = {

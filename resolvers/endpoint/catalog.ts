@@ -1,9 +1,9 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
-import { Held } from '../../core/directory/held.ts'
-import { Outages } from '../../core/directory/outages.ts'
-import { inTime } from '../../core/in-time.ts'
+import { Outages } from '../../core/registry/outage-tracker.ts'
+import { isSameMap } from '../../core/registry/service.ts'
+import { Held } from '../../core/registry/stale-nodes.ts'
 import type { ResolverOptions } from '../../core/route.ts'
-import { isSameMap } from '../../core/service-entry.ts'
+import { inTime } from '../../lib/async/with-timeout.ts'
 import { type Declared, type EndpointRoute, readDeclared } from './declared.ts'
 
 export interface CatalogOptions {

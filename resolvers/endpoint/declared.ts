@@ -2,7 +2,7 @@ import { METHODS } from 'node:http'
 import type { Endpoint, Service } from '../../core/contracts/registry.ts'
 import { parsePath } from '../../core/path/pattern.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
-import { isServiceName } from '../../core/service-name.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
 
 /** One path an endpoint declared in its metadata (reference 1.7). */
 export interface EndpointRoute {

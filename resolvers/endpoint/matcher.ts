@@ -1,7 +1,7 @@
-import { toHostName } from '../../core/host-name.ts'
+import { toHostName } from '../../core/http/host-name.ts'
 import type { EndpointRoute } from './declared.ts'
 import type { RequestPath } from './request-path.ts'
-import { Slot } from './slot.ts'
+import { Slot } from './route-bucket.ts'
 
 /** Most places in the tree one request may lead to. What real paths make is some ten. */
 const MAX_COST = 1000

@@ -1,5 +1,5 @@
+import { splitPath } from '../../core/http/path-segments.ts'
 import { decodeSegment } from '../../core/path/decode.ts'
-import { splitPath } from '../../core/split-path.ts'
 
 /** The path of a request as templates are matched against it. */
 export interface RequestPath {

@@ -1,8 +1,8 @@
-import { CALLER_ADDRESS } from '../../core/auth/caller-fields.ts'
-import type { Maybe } from '../../core/chain.ts'
+import { CALLER_ADDRESS } from '../../core/auth/identity-headers.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Context } from '../../sdk/context.ts'
 import { metadata } from '../../sdk/context.ts'
-import type { ServiceLog } from '../../sdk/service-log.ts'
+import type { ServiceLog } from '../../sdk/log/service-log.ts'
 
 /** What somebody did, or tried. It says no secret and no token. */
 export interface AuditRecord {

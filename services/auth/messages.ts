@@ -1,4 +1,4 @@
-import { isNamespaceName } from '../../core/namespace-name.ts'
+import { isNamespaceName } from '../../core/registry/namespace-name.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import type { Context } from '../../sdk/context.ts'
 import { DEFAULT_NAMESPACE, NAMESPACE_RULE, toNamespace } from '../../sdk/namespace.ts'

@@ -1,7 +1,7 @@
-import type { Revocation } from '../../core/auth/revocations.ts'
+import type { Revocation } from '../../core/auth/token/revocations.ts'
 import type { Account, Rule } from '../../core/contracts/auth.ts'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
-import { parseKept } from '../../core/store/kept-json.ts'
+import { parseKept } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 /** Where everything is, of all namespaces (reference 2.5). */

@@ -1,9 +1,9 @@
-import { ADMIN } from '../../core/auth/account-rights.ts'
-import { DEFAULT_RULE } from '../../core/auth/default-rule.ts'
+import { ADMIN } from '../../core/auth/policy/account-rights.ts'
+import { DEFAULT_RULE } from '../../core/auth/policy/default-rule.ts'
 import type { Rule } from '../../core/contracts/auth.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import type { Accounts } from './accounts.ts'
-import type { Rules } from './rules.ts'
+import type { Accounts } from './accounts/accounts.ts'
+import type { Rules } from './rules/rules.ts'
 
 /** Account of the first operator. */
 export const ADMIN_ID = 'admin'

@@ -1,4 +1,4 @@
-import { ADMIN } from '../../core/auth/account-rights.ts'
+import { ADMIN } from '../../core/auth/policy/account-rights.ts'
 import type { Account, Context } from '../../sdk/context.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
 

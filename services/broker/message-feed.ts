@@ -1,5 +1,5 @@
-import type { Maybe } from '../../core/chain.ts'
 import type { Message } from '../../core/contracts/broker.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 /** Messages on their way to one subscriber, as its call iterates over them. */
 export interface MessageFeed extends AsyncIterableIterator<Message> {

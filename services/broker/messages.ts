@@ -1,7 +1,7 @@
-import { WHEN_SLOW, type WhenSlow } from '../../core/broker/delivery.ts'
 import type { Message } from '../../core/contracts/broker.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import { Bytes } from '../../sdk/schema-types.ts'
+import { WHEN_SLOW, type WhenSlow } from '../../domain/broker/delivery.ts'
+import { Bytes } from '../../sdk/schema/schema-types.ts'
 
 /** A message as it is sent (specification: Broker message). */
 export interface MessageEntry {

@@ -1,5 +1,5 @@
-import { toTopicName } from '../../core/broker/topic-name.ts'
-import { isServiceName } from '../../core/service-name.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
+import { toTopicName } from '../../domain/broker/topic-name.ts'
 import type { Context } from '../../sdk/context.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'

@@ -1,8 +1,8 @@
-import type { CheckedBroker } from '../../core/broker/broker.ts'
 import type { Message } from '../../core/contracts/broker.ts'
-import { PAYLOAD_MAX_BYTES } from '../../core/rpc/frames.ts'
-import { createAccountChecks } from '../../sdk/account-checks.ts'
-import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
+import type { CheckedBroker } from '../../domain/broker/broker.ts'
+import { createAccountChecks } from '../../sdk/auth/account-checks.ts'
+import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
 import { createBrokerEndpoints } from './endpoints.ts'
 import { createSubscriptions } from './subscriptions.ts'
 

@@ -1,5 +1,5 @@
-import type { CheckedBroker, CheckedSubscribeOptions } from '../../core/broker/broker.ts'
 import type { Message, Unsubscribe } from '../../core/contracts/broker.ts'
+import type { CheckedBroker, CheckedSubscribeOptions } from '../../domain/broker/broker.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { createMessageFeed, type MessageFeed } from './message-feed.ts'
 

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Maybe } from '../../core/chain.ts'
-import { commitIf } from '../../core/store/commit-if.ts'
-import type { Store, StoreWrite } from '../../core/store/store.ts'
+import { commitIf } from '../../domain/store/commit-if.ts'
+import type { Store, StoreWrite } from '../../domain/store/store.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import { timeout, unavailable } from '../../sdk/errors.ts'
-import { createBatches, type Waiting } from './batches.ts'
 import { createDraft, type Draft, type Edit } from './draft.ts'
+import { createBatches, type Waiting } from './keyed-batcher.ts'
 import type { ConfigAction } from './records.ts'
-import type { SecretKey } from './secret-key.ts'
+import type { SecretKey } from './secrets/secret-key.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
-import type { ConfigMap } from './tree.ts'
+import type { ConfigMap } from './tree/tree.ts'
 
 /** A change of a namespace. */
 export interface Change {

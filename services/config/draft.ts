@@ -1,7 +1,6 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { Store, StoreWrite } from '../../core/store/store.ts'
+import type { Store, StoreWrite } from '../../domain/store/store.ts'
 import { conflict } from '../../sdk/errors.ts'
-import { applyPatch, type Patch, toPatch } from './patch.ts'
 import {
   type ConfigAction,
   formatHead,
@@ -16,12 +15,13 @@ import {
   toTreeKey,
   type VersionEntry,
 } from './records.ts'
-import { sealPatch } from './seal-patch.ts'
-import { createSealer, otherKey } from './sealer.ts'
-import type { SecretKey } from './secret-key.ts'
+import { sealPatch } from './secrets/seal-patch.ts'
+import { createSealer, otherKey } from './secrets/sealer.ts'
+import type { SecretKey } from './secrets/secret-key.ts'
 import { readPatch, type Snapshot } from './snapshots.ts'
-import { type ConfigMap, holdsSecret } from './tree.ts'
-import { formatTree, sizeOfTree } from './tree-text.ts'
+import { applyPatch, type Patch, toPatch } from './tree/patch.ts'
+import { type ConfigMap, holdsSecret } from './tree/tree.ts'
+import { formatTree, sizeOfTree } from './tree/tree-text.ts'
 
 /** What is to become of a tree. */
 export interface Edit {

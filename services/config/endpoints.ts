@@ -1,11 +1,10 @@
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import type { AccountChecks } from '../../sdk/account-checks.ts'
+import type { AccountChecks } from '../../sdk/auth/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
-import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'
+import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import type { Change, Changes } from './changes.ts'
-import { setNode } from './merge.ts'
 import {
   Getting,
   GivenValue,
@@ -20,14 +19,15 @@ import {
   Watching,
 } from './messages.ts'
 import { toPage } from './page.ts'
-import { parseValue } from './parse-value.ts'
-import { parsePath } from './path.ts'
-import { mustBeReader } from './readers.ts'
-import { createSealer } from './sealer.ts'
-import type { SecretKey } from './secret-key.ts'
+import { createSealer } from './secrets/sealer.ts'
+import type { SecretKey } from './secrets/secret-key.ts'
 import { noSuchVersion, type Snapshot, type Snapshots } from './snapshots.ts'
-import { findNode, removeNode } from './tree.ts'
-import { formatJson } from './tree-text.ts'
+import { setNode } from './tree/merge.ts'
+import { parseValue } from './tree/parse-value.ts'
+import { parsePath } from './tree/path.ts'
+import { mustBeReader } from './tree/readers.ts'
+import { findNode, removeNode } from './tree/tree.ts'
+import { formatJson } from './tree/tree-text.ts'
 import type { Watches } from './watches.ts'
 
 export interface EndpointsOptions {

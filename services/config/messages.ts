@@ -1,7 +1,7 @@
-import { isNamespaceName } from '../../core/namespace-name.ts'
+import { isNamespaceName } from '../../core/registry/namespace-name.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import { DEFAULT_NAMESPACE, NAMESPACE_RULE } from '../../sdk/namespace.ts'
-import { isPath, PATH_RULE } from './path.ts'
+import { isPath, PATH_RULE } from './tree/path.ts'
 
 /** Whether secrets are told. */
 export interface SecretOptions {

@@ -1,5 +1,5 @@
-import { formatPath, parsePath } from './path.ts'
-import { type ConfigMap, type ConfigNode, findNode, isMap } from './tree.ts'
+import { formatPath, parsePath } from './tree/path.ts'
+import { type ConfigMap, type ConfigNode, findNode, isMap } from './tree/tree.ts'
 
 /** A leaf as it is listed. */
 export interface ListedLeaf {

@@ -1,5 +1,5 @@
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
-import { formatKept, parseKept } from '../../core/store/kept-json.ts'
+import { formatKept, parseKept } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 /** Table of a namespace, whose database it is. */

@@ -1,9 +1,9 @@
-import type { Store } from '../../core/store/store.ts'
-import { createAccountChecks } from '../../sdk/account-checks.ts'
-import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import type { Store } from '../../domain/store/store.ts'
+import { createAccountChecks } from '../../sdk/auth/account-checks.ts'
+import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
 import { createChanges } from './changes.ts'
 import { createEndpoints } from './endpoints.ts'
-import type { SecretKey } from './secret-key.ts'
+import type { SecretKey } from './secrets/secret-key.ts'
 import { createSnapshots } from './snapshots.ts'
 import { createWatches } from './watches.ts'
 

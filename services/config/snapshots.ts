@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Store } from '../../core/store/store.ts'
+import type { Store } from '../../domain/store/store.ts'
 import { internal, notFound } from '../../sdk/errors.ts'
-import { applyPatch, type Patch } from './patch.ts'
 import {
   HEAD,
   type Head,
@@ -12,8 +11,9 @@ import {
   toTreeKey,
   type VersionEntry,
 } from './records.ts'
-import { type ConfigMap, EMPTY } from './tree.ts'
-import { parseStored } from './tree-text.ts'
+import { applyPatch, type Patch } from './tree/patch.ts'
+import { type ConfigMap, EMPTY } from './tree/tree.ts'
+import { parseStored } from './tree/tree-text.ts'
 
 /** A namespace at some moment. */
 export interface Snapshot {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { Store } from '../../core/store/store.ts'
+import type { Store } from '../../domain/store/store.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/event-feed.ts'
-import { parsePath } from './path.ts'
+import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
 import { HEAD, toTable } from './records.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
-import { type ConfigNode, findNode } from './tree.ts'
-import { formatStored } from './tree-text.ts'
+import { parsePath } from './tree/path.ts'
+import { type ConfigNode, findNode } from './tree/tree.ts'
+import { formatStored } from './tree/tree-text.ts'
 
 export interface WatchesOptions {
   readonly store: Store

@@ -1,10 +1,10 @@
-import type { Maybe } from '../../core/chain.ts'
 import type { EventTopic } from '../../core/contracts/events.ts'
-import type { ConsumeOptions } from '../../core/events/consume-options.ts'
-import type { ConsumedEvent, EventConsumer } from '../../core/events/consumer.ts'
-import type { Events } from '../../core/events/events.ts'
-import type { PromptIterable } from '../../sdk/endpoint.ts'
+import type { ConsumeOptions } from '../../domain/events/consume-options.ts'
+import type { ConsumedEvent, EventConsumer } from '../../domain/events/consumer.ts'
+import type { Events } from '../../domain/events/events.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import { badRequest, unavailable } from '../../sdk/errors.ts'
+import type { PromptIterable } from '../../sdk/service/endpoint.ts'
 import {
   type ConsumeMessage,
   type DeliveryMessage,

@@ -1,11 +1,11 @@
 import type { EventTopic } from '../../core/contracts/events.ts'
-import type { Events } from '../../core/events/events.ts'
 import { Type } from '../../core/schema.ts'
-import type { AccountChecks } from '../../sdk/account-checks.ts'
+import type { Events } from '../../domain/events/events.ts'
+import type { AccountChecks } from '../../sdk/auth/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
-import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notImplemented } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'
+import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import { consume } from './consumption.ts'
 import {
   type ConsumeMessage,

@@ -1,4 +1,5 @@
 import type { StoredEvent } from '../../core/contracts/events.ts'
+import { type TUnsafe, Type } from '../../core/schema.ts'
 import {
   isEventName,
   MAX_IN_FLIGHT,
@@ -6,11 +7,10 @@ import {
   MAX_TIME_MS,
   MAX_WAIT_MS,
   NAME_RULE,
-} from '../../core/events/checks.ts'
-import type { ConsumedEvent } from '../../core/events/consumer.ts'
-import { type TUnsafe, Type } from '../../core/schema.ts'
-import { sizeOfMetadata } from '../../core/store/limits.ts'
-import { Bytes } from '../../sdk/schema-types.ts'
+} from '../../domain/events/checks.ts'
+import type { ConsumedEvent } from '../../domain/events/consumer.ts'
+import { sizeOfMetadata } from '../../domain/store/limits.ts'
+import { Bytes } from '../../sdk/schema/schema-types.ts'
 
 /** An event as it is told (specification: Event; reference 5.2). */
 export interface EventMessage {

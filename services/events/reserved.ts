@@ -1,5 +1,5 @@
 import type { EventTopic } from '../../core/contracts/events.ts'
-import { toDeadTopic } from '../../core/events/dead-letters.ts'
+import { toDeadTopic } from '../../domain/events/dead-letters.ts'
 import { forbidden } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 

@@ -1,7 +1,7 @@
 import type { EventsAdapter } from '../../core/contracts/events.ts'
-import { createEvents, type Events, type EventsOptions } from '../../core/events/events.ts'
-import { createAccountChecks } from '../../sdk/account-checks.ts'
-import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { createEvents, type Events, type EventsOptions } from '../../domain/events/events.ts'
+import { createAccountChecks } from '../../sdk/auth/account-checks.ts'
+import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
 import { createStoreEndpoints, createStreamEndpoints } from './endpoints.ts'
 
 const DESCRIPTION = 'Streams of events that are kept'

@@ -1,6 +1,6 @@
 import type { GroupState, TopicState } from '../../core/contracts/events.ts'
-import type { Events } from '../../core/events/events.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
+import type { Events } from '../../domain/events/events.ts'
 
 /** A group as it is told. */
 export interface GroupMessage {

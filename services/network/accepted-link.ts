@@ -1,11 +1,11 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { Introduction } from '../../core/network/handshake.ts'
-import { type LinkMessage, readMessage } from '../../core/network/messages.ts'
+import type { Introduction } from '../../domain/mesh/handshake.ts'
+import { type LinkMessage, readMessage } from '../../domain/mesh/messages.ts'
 import { badRequest, timeout } from '../../sdk/errors.ts'
 import type { Admission } from './admission.ts'
 import type { CheckedPeer } from './check-peer.ts'
 import { MAX_REASON } from './link-call.ts'
-import { createOutbox, type NewsSource } from './outbox.ts'
+import { createOutbox, type NewsSource } from './update-queue.ts'
 
 /** Whom a link tells that another server opened. */
 export interface AcceptOwner {

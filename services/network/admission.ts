@@ -6,7 +6,7 @@ import {
   LINK_VERSION,
   type Pair,
   prove,
-} from '../../core/network/handshake.ts'
+} from '../../domain/mesh/handshake.ts'
 import { conflict, forbidden } from '../../sdk/errors.ts'
 import { NETWORK } from './link-call.ts'
 

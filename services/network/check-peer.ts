@@ -1,7 +1,7 @@
-import type { PluginLog } from '../../core/define-plugin.ts'
 import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
-import { parseServerAddress } from '../../core/network/address.ts'
-import type { Introduction } from '../../core/network/handshake.ts'
+import type { PluginLog } from '../../core/plugin/define.ts'
+import { parseServerAddress } from '../../domain/mesh/address.ts'
+import type { Introduction } from '../../domain/mesh/handshake.ts'
 import { NETWORK } from './link-call.ts'
 
 /** A server that links, and the IP addresses that its address was checked for; undefined: they were not checked, or the address has one. */

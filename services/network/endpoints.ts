@@ -1,15 +1,15 @@
-import { CALLER_ADDRESS } from '../../core/auth/caller-fields.ts'
-import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../../core/network/address.ts'
-import { MAX_PEERS } from '../../core/network/limits.ts'
+import { CALLER_ADDRESS } from '../../core/auth/identity-headers.ts'
 import { Type } from '../../core/schema.ts'
-import type { AccountChecks } from '../../sdk/account-checks.ts'
+import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../../domain/mesh/address.ts'
+import { MAX_PEERS } from '../../domain/mesh/limits.ts'
+import type { AccountChecks } from '../../sdk/auth/account-checks.ts'
 import { type Context, metadata } from '../../sdk/context.ts'
-import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
+import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import type { AcceptedLinks } from './accepted-links.ts'
 import type { Links } from './links.ts'
 import { After, Depth, Limit, LinkStatus, Next, Peer, Query, Route, Server } from './messages.ts'
-import { toLinkMessage, type View } from './view.ts'
+import { toLinkMessage, type View } from './status.ts'
 
 export interface EndpointsOptions {
   readonly view: View

@@ -1,9 +1,9 @@
 import type { StoreTable } from '../../core/contracts/store.ts'
-import type { PluginLog } from '../../core/define-plugin.ts'
-import type { Network } from '../../core/network/network.ts'
-import type { KnownService } from '../../core/network/route-registry.ts'
-import { formatKept, parseKept } from '../../core/store/kept-json.ts'
-import type { Store } from '../../core/store/store.ts'
+import type { PluginLog } from '../../core/plugin/define.ts'
+import type { Network } from '../../domain/mesh/network.ts'
+import type { KnownService } from '../../domain/mesh/registry/route-registry.ts'
+import { formatKept, parseKept } from '../../domain/store/json-record.ts'
+import type { Store } from '../../domain/store/store.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 export interface KnownServicesOptions {

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../core/errors.ts'
-import { MAX_MESSAGE_BYTES, MAX_TOLD_BYTES } from '../../core/network/limits.ts'
-import { type LinkMessage, readMessage } from '../../core/network/messages.ts'
 import type { LostKind } from '../../core/rpc/call.ts'
-import { StreamCall } from '../../core/rpc/stream-call.ts'
+import { StreamCall } from '../../core/rpc/ws/stream-call.ts'
+import { MAX_MESSAGE_BYTES, MAX_TOLD_BYTES } from '../../domain/mesh/limits.ts'
+import { type LinkMessage, readMessage } from '../../domain/mesh/messages.ts'
 
 /** Full name of the network service. */
 export const NETWORK = 'network'

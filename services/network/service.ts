@@ -1,19 +1,19 @@
 import type { Gate } from '../../core/contracts/auth.ts'
 import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
-import { hideSecret } from '../../core/hide-secret.ts'
 import {
   parseServerAddress,
   SERVER_ADDRESS_FORMS,
   type ServerAddress,
-} from '../../core/network/address.ts'
-import { formatServer } from '../../core/network/entry.ts'
-import { isNetworkName } from '../../core/network/handshake.ts'
-import { MAX_PEERS } from '../../core/network/limits.ts'
-import { toServerKey } from '../../core/network/names.ts'
-import type { Network } from '../../core/network/network.ts'
-import type { Store } from '../../core/store/store.ts'
-import { createAccountChecks } from '../../sdk/account-checks.ts'
-import { Service, type ServiceOptions } from '../../sdk/service.ts'
+} from '../../domain/mesh/address.ts'
+import { isNetworkName } from '../../domain/mesh/handshake.ts'
+import { MAX_PEERS } from '../../domain/mesh/limits.ts'
+import { toServerKey } from '../../domain/mesh/names.ts'
+import type { Network } from '../../domain/mesh/network.ts'
+import { formatServer } from '../../domain/mesh/registry/entry.ts'
+import type { Store } from '../../domain/store/store.ts'
+import { hideSecret } from '../../lib/text/redact-url.ts'
+import { createAccountChecks } from '../../sdk/auth/account-checks.ts'
+import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
 import { createAcceptedLinks } from './accepted-links.ts'
 import { createAdmission } from './admission.ts'
 import { createPeerCheck } from './check-peer.ts'
@@ -21,7 +21,7 @@ import { createNetworkEndpoints } from './endpoints.ts'
 import { createKnownServices } from './known-services.ts'
 import { NETWORK } from './link-call.ts'
 import { createLinks } from './links.ts'
-import { createView } from './view.ts'
+import { createView } from './status.ts'
 
 const DESCRIPTION = 'Other servers'
 

@@ -1,9 +1,9 @@
-import type { Maybe } from '../../core/chain.ts'
 import type { Registry, RegistryEvent } from '../../core/contracts/registry.ts'
-import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
+import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import { tooManyRequests } from '../../sdk/errors.ts'
-import { createHeld, type Held } from './held.ts'
 import { createSortedList, type SortedList } from './sorted-list.ts'
+import { createHeld, type Held } from './usage.ts'
 import { createWatchAll } from './watch-all.ts'
 
 /** Not a domain, but all of them. */

@@ -1,10 +1,10 @@
 import type { Service, Value } from '../../core/contracts/registry.ts'
-import { isNamespaceName, NAMESPACE_FORM } from '../../core/namespace-name.ts'
-import { isEntryText } from '../../core/service-entry.ts'
-import { isServiceName } from '../../core/service-name.ts'
+import { isNamespaceName, NAMESPACE_FORM } from '../../core/registry/namespace-name.ts'
+import { isEntryText } from '../../core/registry/service.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
 import { parseAddress, parseNode, RESOLVED } from '../../core/upstream/parse-node.ts'
 import { badRequest } from '../../sdk/errors.ts'
-import { OWNER } from './node-owner.ts'
+import { OWNER } from './nodes/node-owner.ts'
 
 /** Seconds a registration lives that names no TTL (specification: Limits). */
 export const TTL_SECONDS = 90

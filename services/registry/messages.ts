@@ -1,5 +1,5 @@
+import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import {
   DEFAULT_VERSION,
   type EntryOptions,

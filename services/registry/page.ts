@@ -1,11 +1,11 @@
 import type { Service } from '../../core/contracts/registry.ts'
 import { badRequest } from '../../sdk/errors.ts'
-import { ask } from './ask.ts'
 import type { Domain } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
-import { type LeaveOut, MAX_MESSAGE_BYTES } from './leave-out.ts'
+import { type LeaveOut, MAX_MESSAGE_BYTES } from './fit-message.ts'
+import { type Listed, withNodes } from './nodes/load-nodes.ts'
+import { ask } from './query.ts'
 import { compareServices, compareText } from './sorted-list.ts'
-import { type Listed, withNodes } from './with-nodes.ts'
 
 /** Which page of the list. */
 export interface PageRequest {
@@ -33,7 +33,7 @@ interface Place {
   readonly domain: string
 }
 
-/** Bytes of JSON of a page, beyond which it ends: what is made in one turn of the event loop has to be short (bench/micro/registry-list.ts). */
+/** Bytes of JSON of a page, beyond which it ends: what is made in one turn of the event loop has to be short (bench/micro/routing/registry-list.ts). */
 const MAX_PAGE_BYTES = 512 * 1024
 
 /**

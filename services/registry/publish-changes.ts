@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { toTopicName } from '../../core/broker/topic-name.ts'
 import type { Broker } from '../../core/contracts/broker.ts'
-import type { PluginLog } from '../../core/define-plugin.ts'
+import type { PluginLog } from '../../core/plugin/define.ts'
+import { toTopicName } from '../../domain/broker/topic-name.ts'
 import { ALL_DOMAINS } from './domains.ts'
 import type { WatchEvent, Watches } from './watches.ts'
 

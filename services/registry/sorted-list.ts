@@ -1,5 +1,5 @@
-import type { Maybe } from '../../core/chain.ts'
 import type { Registry, Service } from '../../core/contracts/registry.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 /** The services of a registry in order. */
 export interface SortedList {

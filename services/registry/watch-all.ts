@@ -1,6 +1,6 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
-import { createWatchers } from '../../core/registry-watchers.ts'
-import { isSameService } from '../../core/service-entry.ts'
+import { createWatchers } from '../../core/registry/event-hub.ts'
+import { isSameService } from '../../core/registry/service.ts'
 
 type Listener = (event: RegistryEvent) => void
 

@@ -1,9 +1,9 @@
 import type { RegistryEvent } from '../../core/contracts/registry.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/event-feed.ts'
+import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
 import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
-import { type LeaveOut, takeFitting } from './leave-out.ts'
+import { type LeaveOut, takeFitting } from './fit-message.ts'
 
 /** A change as watchers are told it; `service` is the state after it. */
 export interface WatchEvent {

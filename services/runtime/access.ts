@@ -1,4 +1,4 @@
-import type { AccountCheck, AccountChecks } from '../../sdk/account-checks.ts'
+import type { AccountCheck, AccountChecks } from '../../sdk/auth/account-checks.ts'
 import { forbidden } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 

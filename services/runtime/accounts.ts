@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { toWorkloadScope } from '../../core/auth/account-rights.ts'
+import { toWorkloadScope } from '../../core/auth/policy/account-rights.ts'
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 import { conflict } from '../../sdk/errors.ts'
 

@@ -1,9 +1,9 @@
 import type { Runtime } from '../../core/contracts/runtime.ts'
 import { Type } from '../../core/schema.ts'
-import type { AccountCheck, AccountChecks } from '../../sdk/account-checks.ts'
+import type { AccountCheck, AccountChecks } from '../../sdk/auth/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
-import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, unavailable } from '../../sdk/errors.ts'
+import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import {
   idOf,
   Lines,
@@ -21,11 +21,11 @@ import {
   ToldLine,
   ToldService,
 } from './messages.ts'
-import type { Objects } from './objects.ts'
 import type { Operations, Order } from './operations.ts'
-import type { ServiceRecord } from './records.ts'
-import type { Servers } from './servers.ts'
-import { toAwayMessage, toServiceMessage, toUnreadMessage } from './told.ts'
+import type { Objects } from './state/objects.ts'
+import type { ServiceRecord } from './state/records.ts'
+import type { Servers } from './state/servers.ts'
+import { toAwayMessage, toServiceMessage, toUnreadMessage } from './to-message.ts'
 import { STOPPING, type Watches } from './watches.ts'
 
 /** What happened to an object, by somebody's will. */

@@ -1,9 +1,9 @@
 import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
-import { isNamespaceName } from '../../core/namespace-name.ts'
+import { isNamespaceName } from '../../core/registry/namespace-name.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import type { Context } from '../../sdk/context.ts'
 import { DEFAULT_NAMESPACE, NAMESPACE_RULE, toNamespace } from '../../sdk/namespace.ts'
-import { Bytes } from '../../sdk/schema-types.ts'
+import { Bytes } from '../../sdk/schema/schema-types.ts'
 import { isObjectName, isVersion, NAME_RULE, VERSION_RULE } from './names.ts'
 
 /** A runtime object as callers name it, and are told (specification: Runtime object; reference 7.1). */

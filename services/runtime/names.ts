@@ -1,4 +1,4 @@
-import { isServiceName } from '../../core/service-name.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
 
 const NAME_MAX = 63
 const VERSION_MAX = 64

@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { Runtime, WorkloadKey } from '../../core/contracts/runtime.ts'
-import { isDoneIn } from '../../core/done-in.ts'
-import { isReservedName } from '../../core/platform-services.ts'
+import { isReservedName } from '../../core/registry/built-in-services.ts'
+import { isDoneIn } from '../../lib/async/settles-within.ts'
 import type { Account } from '../../sdk/context.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
 import type { ServiceAccounts } from './accounts.ts'
 import type { RunOptions, ServiceMessage } from './messages.ts'
 import { LATEST } from './names.ts'
-import type { Objects } from './objects.ts'
-import { isUploaded, toUploadedSource } from './prepare.ts'
 import type { Admission } from './quotas.ts'
 import type { Reconciler } from './reconciler.ts'
+import type { Secrets } from './secrets.ts'
+import { checkAddress, checkRef, isCommit } from './sources/references.ts'
+import type { Uploads } from './sources/uploads.ts'
+import { needsNoBuild, toWish } from './state/desired-state.ts'
+import type { Objects } from './state/objects.ts'
 import {
   type Asked,
   formatObject,
@@ -18,11 +21,8 @@ import {
   neverCameUp,
   type ServiceRecord,
   toObjectKey,
-} from './records.ts'
-import type { Secrets } from './secrets.ts'
-import { checkAddress, checkRef, isCommit } from './sources/references.ts'
-import type { Uploads } from './uploads.ts'
-import { needsNoBuild, toWish } from './wishes.ts'
+} from './state/records.ts'
+import { isUploaded, toUploadedSource } from './work/prepare.ts'
 
 /** What a caller asks for. */
 export interface Order {

@@ -1,6 +1,6 @@
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
-import { type Quota, quotaReached } from '../../core/quota.ts'
-import { isUnderWay, needsBuild, type ServiceRecord, toObjectKey } from './records.ts'
+import { type Quota, quotaReached } from '../../core/limits/quota.ts'
+import { isUnderWay, needsBuild, type ServiceRecord, toObjectKey } from './state/records.ts'
 
 /** What a namespace may have of the runtime. */
 export interface RuntimeQuotas {

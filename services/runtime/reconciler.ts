@@ -1,14 +1,12 @@
 import type { Runtime, Workload, WorkloadState } from '../../core/contracts/runtime.ts'
-import type { Store } from '../../core/store/store.ts'
-import { type WatchedRecords, watchRecords } from '../../core/store/watch-records.ts'
-import { createEventFeed } from '../../sdk/event-feed.ts'
-import type { ServiceLog } from '../../sdk/service-log.ts'
-import { type Deployment, toMessage } from './deployment.ts'
-import { createDeployments } from './deployments.ts'
-import type { Folders } from './folders.ts'
-import { withLive } from './live.ts'
-import type { Objects } from './objects.ts'
-import type { Prepare, RemoveBuild } from './prepare.ts'
+import type { Store } from '../../domain/store/store.ts'
+import { type WatchedRecords, watchRecords } from '../../domain/store/watch-records.ts'
+import { createEventFeed } from '../../sdk/events/event-feed.ts'
+import type { ServiceLog } from '../../sdk/log/service-log.ts'
+import { type Deployment, toMessage } from './state/deployment.ts'
+import { createDeployments } from './state/deployments.ts'
+import { withLive } from './state/live.ts'
+import type { Objects } from './state/objects.ts'
 import {
   OBJECTS_PREFIX,
   parseServiceRecord,
@@ -16,7 +14,9 @@ import {
   type ServiceRecord,
   TABLE,
   toObjectKey,
-} from './records.ts'
+} from './state/records.ts'
+import type { Folders } from './work/folders.ts'
+import type { Prepare, RemoveBuild } from './work/prepare.ts'
 
 export interface ReconcilerOptions {
   readonly store: Store

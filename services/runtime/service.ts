@@ -1,11 +1,11 @@
 import type { Runtime, WorkloadKey } from '../../core/contracts/runtime.ts'
-import type { Isolation } from '../../core/process/sandbox/sandbox.ts'
-import { noQuota } from '../../core/quota.ts'
-import { readAll } from '../../core/store/read-all.ts'
-import type { Store } from '../../core/store/store.ts'
-import { createAccountChecks } from '../../sdk/account-checks.ts'
+import { noQuota } from '../../core/limits/quota.ts'
+import { readAll } from '../../domain/store/read-all.ts'
+import type { Store } from '../../domain/store/store.ts'
+import type { Isolation } from '../../lib/process/sandbox/sandbox.ts'
+import { createAccountChecks } from '../../sdk/auth/account-checks.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
 import { createRunCheck } from './access.ts'
 import {
   type AccountKeeper,
@@ -14,15 +14,18 @@ import {
   toAccountId,
 } from './accounts.ts'
 import { pruneCaches } from './builds/cache.ts'
-import { createDiskRoom } from './disk-room.ts'
 import { createRuntimeEndpoints } from './endpoints.ts'
-import { createFolders } from './folders.ts'
-import { createLease } from './lease.ts'
-import { createObjects } from './objects.ts'
 import { createOperations } from './operations.ts'
-import { createPrepare } from './prepare.ts'
+import { createTell, type RuntimeEvent } from './publish-event.ts'
 import { createAdmission, type RuntimeQuotas } from './quotas.ts'
 import { createReconciler } from './reconciler.ts'
+import { createSecrets, type Sealer } from './secrets.ts'
+import { createBuildEndpoints, createSourceEndpoints } from './source-endpoints.ts'
+import type { RepositoryPolicy } from './sources/pin-host.ts'
+import { createUploads } from './sources/uploads.ts'
+import { openVariables } from './state/desired-state.ts'
+import { createLease } from './state/lease.ts'
+import { createObjects } from './state/objects.ts'
 import {
   OBJECTS_PREFIX,
   parseObjectKey,
@@ -31,17 +34,14 @@ import {
   type ServiceRecord,
   TABLE,
   toObjectKey,
-} from './records.ts'
-import { createSandboxes, withFolders } from './sandboxes.ts'
-import { createSecrets, type Sealer } from './secrets.ts'
-import { createServers } from './servers.ts'
-import { createBuildEndpoints, createSourceEndpoints } from './source-endpoints.ts'
-import type { RepositoryPolicy } from './sources/pin-host.ts'
-import { createTell, type RuntimeEvent } from './tell.ts'
-import { createUploads } from './uploads.ts'
+} from './state/records.ts'
+import { createServers } from './state/servers.ts'
 import { createWatches } from './watches.ts'
-import { openVariables } from './wishes.ts'
-import { endLeftWork } from './work-home.ts'
+import { createDiskRoom } from './work/disk-room.ts'
+import { createFolders } from './work/folders.ts'
+import { createPrepare } from './work/prepare.ts'
+import { createSandboxes, withFolders } from './work/sandboxes.ts'
+import { endLeftWork } from './work/work-home.ts'
 import { toWorkload } from './workload.ts'
 
 const DESCRIPTION = 'Services this server runs'

@@ -1,11 +1,11 @@
 import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/event-feed.ts'
+import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
 import type { ReadOptions, ServiceMessage } from './messages.ts'
 import type { Reconciler } from './reconciler.ts'
-import { type ServiceRecord, toObjectKey } from './records.ts'
-import type { Servers } from './servers.ts'
-import { toAwayMessage, toServiceMessage } from './told.ts'
+import { type ServiceRecord, toObjectKey } from './state/records.ts'
+import type { Servers } from './state/servers.ts'
+import { toAwayMessage, toServiceMessage } from './to-message.ts'
 
 /** A change as watchers are told it. */
 export interface WatchMessage {

@@ -1,6 +1,6 @@
 import type { Workload } from '../../core/contracts/runtime.ts'
 import type { ServiceAccount } from './accounts.ts'
-import type { Revision, ServiceRecord } from './records.ts'
+import type { Revision, ServiceRecord } from './state/records.ts'
 
 export interface WorkloadInput {
   readonly record: ServiceRecord

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
-import type { Store, StoreWrite } from '../../core/store/store.ts'
+import type { Store, StoreWrite } from '../../domain/store/store.ts'
 import { conflict, notFound, ServiceError } from '../../sdk/errors.ts'
 
 /** What is said about a blob. */

@@ -1,13 +1,13 @@
-import type { Maybe } from '../../core/chain.ts'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { Type } from '../../core/schema.ts'
-import { MAX_PAGE, type StoreQuery } from '../../core/store/page.ts'
-import type { Store, StoreWrite } from '../../core/store/store.ts'
-import type { AccountChecks } from '../../sdk/account-checks.ts'
+import { MAX_PAGE, type StoreQuery } from '../../domain/store/page.ts'
+import type { Store, StoreWrite } from '../../domain/store/store.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import type { AccountChecks } from '../../sdk/auth/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
-import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'
+import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import {
   Condition,
   DatabaseName,

@@ -1,4 +1,4 @@
-import { isNamespaceName } from '../../core/namespace-name.ts'
+import { isNamespaceName } from '../../core/registry/namespace-name.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import {
   isKeyPart,
@@ -7,10 +7,10 @@ import {
   MAX_KEY_BYTES,
   MAX_METADATA_BYTES,
   sizeOfMetadata,
-} from '../../core/store/limits.ts'
-import { MAX_PAGE } from '../../core/store/page.ts'
+} from '../../domain/store/limits.ts'
+import { MAX_PAGE } from '../../domain/store/page.ts'
 import { DEFAULT_NAMESPACE, NAMESPACE_RULE } from '../../sdk/namespace.ts'
-import { Bytes } from '../../sdk/schema-types.ts'
+import { Bytes } from '../../sdk/schema/schema-types.ts'
 import { type RecordMessage, toMetadata } from './records.ts'
 
 /** Table of whoever names none (reference 4). */

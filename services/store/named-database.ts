@@ -1,4 +1,4 @@
-import type { Store } from '../../core/store/store.ts'
+import type { Store } from '../../domain/store/store.ts'
 import type { Context } from '../../sdk/context.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'

@@ -1,6 +1,6 @@
 import type { StoreTable } from '../../core/contracts/store.ts'
-import { findTableOwner } from '../../core/reserved-tables.ts'
 import { forbidden } from '../../sdk/errors.ts'
+import { findTableOwner } from '../../sdk/store/reserved-tables.ts'
 
 /**
  * Refuses what goes around the service whose table it is: it would read secrets as they are stored, or tear what belongs together.

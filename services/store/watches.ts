@@ -1,7 +1,7 @@
 import type { StoreEvent, StoreTable } from '../../core/contracts/store.ts'
-import type { Store } from '../../core/store/store.ts'
+import type { Store } from '../../domain/store/store.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/event-feed.ts'
+import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
 import { type RecordMessage, toMessage } from './records.ts'
 
 /** A change as watchers are told it. */

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import t from 'tap'
-import { startBackend } from '../../bench/http/backend.ts'
 import { measureRival, startRival } from '../../bench/http/measure.ts'
-import { isInstalled, readUsage, startProgram } from '../../bench/http/processes.ts'
 import { runRounds } from '../../bench/http/rounds.ts'
 import { pickRivals } from '../../bench/http/scenario-run.ts'
 import { findScenario, SCENARIOS } from '../../bench/http/scenarios.ts'
+import { startBackend } from '../../bench/http/servers/backend.ts'
+import { isInstalled, readUsage, startProgram } from '../../bench/http/servers/processes.ts'
 import { RIVALS } from '../../bench/rivals/all.ts'
 import type { Rival } from '../../bench/rivals/rival.ts'
 

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { parseH2load, readLatencies } from '../../bench/http/h2load.ts'
+import { parseH2load, readLatencies } from '../../bench/http/load/h2load.ts'
+import { parseWrk } from '../../bench/http/load/wrk.ts'
 import type { Machine } from '../../bench/http/machine.ts'
 import type { Measurement } from '../../bench/http/measure.ts'
 import { parseOptions } from '../../bench/http/options.ts'
 import type { Row } from '../../bench/http/rounds.ts'
 import { findScenario, SCENARIOS } from '../../bench/http/scenarios.ts'
 import { formatTable } from '../../bench/http/table.ts'
-import { parseWrk } from '../../bench/http/wrk.ts'
-import { median } from '../../bench/median.ts'
-import { compareRatios, type Recorded } from '../../bench/ratios.ts'
+import { median } from '../../bench/report/median.ts'
+import { compareRatios, type Recorded } from '../../bench/report/ratios.ts'
 
 const WRK = `Running 1s test @ http://127.0.0.1:9100/
   1 threads and 64 connections

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { runCall, runStream } from '../../cli/call.ts'
 import { Type } from '../../core/schema.ts'
-import { endpoint } from '../../sdk/endpoint.ts'
-import { Int64 } from '../../sdk/schema-types.ts'
-import { Service } from '../../sdk/service.ts'
+import { Int64 } from '../../sdk/schema/schema-types.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
+import { Service } from '../../sdk/service/service.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
 

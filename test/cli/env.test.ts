@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { runEnv } from '../../cli/env.ts'
-import { toAccountName, toNamespaceName } from '../../cli/environments.ts'
+import { toAccountName, toNamespaceName } from '../../cli/session/environments.ts'
 import { readConfig, writeConfig } from '../../cli/state/config.ts'
 import { readCredentials, writeCredentials } from '../../cli/state/tokens.ts'
 import { toCli } from '../fixtures/cli.ts'

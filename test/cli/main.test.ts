@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import t from 'tap'
-import { listSettings } from '../../platform/settings-command.ts'
+import { listSettings } from '../../platform/settings/command.ts'
 import { runMx, startMx } from '../fixtures/mx.ts'
 import { toMxWords } from '../fixtures/programs.ts'
 

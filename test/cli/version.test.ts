@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readVersion } from '../../platform/version.ts'
+import { readVersion } from '../../platform/process/version.ts'
 import { runMx } from '../fixtures/mx.ts'
 
 const cwd = t.testdir()

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { BalanceOptions } from '../../core/upstream/balance.ts'
-import type { UpstreamNode } from '../../core/upstream/node.ts'
-import { createRandomBits } from '../../core/upstream/weighted.ts'
+import type { BalanceOptions } from '../../core/upstream/balance/balancer.ts'
+import { createRandomBits } from '../../core/upstream/balance/weighted.ts'
+import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import { TestExchange } from '../../sdk/testing.ts'
 import { makeUpstream } from '../fixtures/services.ts'
 

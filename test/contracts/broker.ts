@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { type BrokerOptions, type CheckedBroker, createBroker } from '../../core/broker/broker.ts'
-import type { Subscription } from '../../core/broker/delivery.ts'
-import type { Maybe } from '../../core/chain.ts'
 import type { Broker, Message } from '../../core/contracts/broker.ts'
 import type { GatewayError } from '../../core/errors.ts'
+import { type BrokerOptions, type CheckedBroker, createBroker } from '../../domain/broker/broker.ts'
+import type { Subscription } from '../../domain/broker/delivery.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 const TOPIC = 'go.mx.api.orders'
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { Maybe } from '../../core/chain.ts'
 import type {
   EventDelivery,
   EventMember,
   EventStart,
   EventsAdapter,
 } from '../../core/contracts/events.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 const TOPICS = ['one', 'two'].map((topic) => ({ namespace: 'mx', topic }))
 const GROUPS = ['a', 'b']

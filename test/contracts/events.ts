@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { Maybe } from '../../core/chain.ts'
 import type {
   EventDelivery,
   EventGroup,
@@ -13,6 +12,7 @@ import type {
   StoredEvent,
   TopicState,
 } from '../../core/contracts/events.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import { until } from '../fixtures/raw-backend.ts'
 
 /** Events to test, none so far. */

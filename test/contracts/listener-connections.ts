@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import type { Exchange } from '../../core/exchange.ts'
-import { HeaderList } from '../../core/headers.ts'
+import { HeaderList } from '../../core/http/headers.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient, splitReplies, statusCodes } from '../fixtures/raw-client.ts'
 import type { ListenerSubject } from './listener.ts'

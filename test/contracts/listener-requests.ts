@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import type { Exchange } from '../../core/exchange.ts'
-import { parseListenAddress } from '../../sdk/listen-address.ts'
+import { parseListenAddress } from '../../sdk/service/listen-address.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient, splitReplies, statusCodes } from '../fixtures/raw-client.ts'
 import type { ListenerSubject } from './listener.ts'

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
-import type { Maybe } from '../../core/chain.ts'
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 import { makeNode, makeService } from '../fixtures/services.ts'
 
 /** A registry to test. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { Maybe } from '../../core/chain.ts'
 import type { StoreAdapter } from '../../core/contracts/store.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { StoreQuery } from '../../core/store/page.ts'
-import { createStore, type StoreWrite } from '../../core/store/store.ts'
+import type { StoreQuery } from '../../domain/store/page.ts'
+import { createStore, type StoreWrite } from '../../domain/store/store.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 const TABLES = ['one', 'two'].map((table) => ({ database: 'mx', table }))
 

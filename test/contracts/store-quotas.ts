@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
-import type { Maybe } from '../../core/chain.ts'
 import type { StoreAdapter, StoreChange } from '../../core/contracts/store.ts'
-import { createQuota } from '../../core/quota.ts'
-import type { StoreQuotas } from '../../core/store/usage.ts'
+import { createQuota } from '../../core/limits/quota.ts'
+import type { StoreQuotas } from '../../domain/store/usage.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 /** Opens what the adapter before, now closed, kept; or a store that keeps nothing. */
 export type OpenWithQuotas = (quotas: StoreQuotas) => Maybe<StoreAdapter>

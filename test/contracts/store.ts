@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { Maybe } from '../../core/chain.ts'
 import type {
   StoreAdapter,
   StoreChange,
@@ -8,6 +7,7 @@ import type {
   StoreRange,
   StoreTable,
 } from '../../core/contracts/store.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
 
 /** A store to test, empty. */
 export interface StoreSubject {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isOutage } from '../../core/is-outage.ts'
-import { refuse, storeAway, storeFull } from '../../core/store/errors.ts'
+import { refuse, storeAway, storeFull } from '../../domain/store/errors.ts'
 
 t.test('what is away or full is an outage, what is wrong is none', async (t) => {
   t.ok(isOutage(storeAway(undefined)))

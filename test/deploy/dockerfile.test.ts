@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { validate } from 'dockerfile-utils'
 import t from 'tap'
-import { SETTINGS } from '../../platform/settings.ts'
+import { SETTINGS } from '../../platform/settings/settings.ts'
 import { ROOT } from '../../scripts/root.ts'
 
 const TEXT = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')

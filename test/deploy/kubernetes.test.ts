@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { V1Deployment, V1RoleBinding } from '@kubernetes/client-node'
 import t from 'tap'
 import { parse } from 'yaml'
-import { readVersion } from '../../platform/version.ts'
+import { readVersion } from '../../platform/process/version.ts'
 import { ROOT } from '../../scripts/root.ts'
 import { listProblems, type Manifest, parseManifests } from '../fixtures/manifests.ts'
 import {

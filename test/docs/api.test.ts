@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ROOT } from '../../scripts/root.ts'
-import { toPointMessage } from '../../services/api/messages.ts'
+import { toPointMessage } from '../../services/gateway/messages.ts'
 import { openServer } from '../fixtures/server.ts'
 
 const GUIDE = readFileSync(join(ROOT, 'docs/api.md'), 'utf8')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { DEFAULT_PLUGINS } from '../../platform/default-plugins.ts'
+import { DEFAULT_PLUGINS } from '../../platform/plugins/defaults.ts'
 import { formatSettings } from '../../scripts/gen-flags.ts'
 import { ROOT } from '../../scripts/root.ts'
 

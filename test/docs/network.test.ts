@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import * as limits from '../../core/network/limits.ts'
-import { SETTINGS } from '../../platform/settings.ts'
+import * as limits from '../../domain/mesh/limits.ts'
+import { SETTINGS } from '../../platform/settings/settings.ts'
 import { ROOT } from '../../scripts/root.ts'
 import { openServer } from '../fixtures/network.ts'
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseConfig } from '../../platform/config-file.ts'
-import { DEFAULT_PLUGINS } from '../../platform/default-plugins.ts'
-import { loadPlugin } from '../../platform/load-plugin.ts'
+import { parseConfig } from '../../platform/config/parse-file.ts'
+import { DEFAULT_PLUGINS } from '../../platform/plugins/defaults.ts'
+import { loadPlugin } from '../../platform/plugins/load.ts'
 import { ROOT } from '../../scripts/root.ts'
 import { createTestEnv, runPlugin } from '../../sdk/testing.ts'
 

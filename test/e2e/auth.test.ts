@@ -1,6 +1,6 @@
 // Accounts, tokens and keys of whole servers, of one and of several that share a store.
 import t, { type Test } from 'tap'
-import { makeSecretKey } from '../../services/config/secret-key.ts'
+import { makeSecretKey } from '../../services/config/secrets/secret-key.ts'
 import { until } from '../contracts/registry.ts'
 import { startPostgres } from '../fixtures/postgres.ts'
 import { type OpenServer, openServer } from '../fixtures/server.ts'

@@ -1,6 +1,6 @@
 // A platform where only who is logged in may do anything: services, clients and gateways that know it by its registry.
 import t, { type Test } from 'tap'
-import { endpoint } from '../../sdk/endpoint.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
 import { openApi } from '../fixtures/api.ts'
 import { eventually } from '../fixtures/eventually.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'

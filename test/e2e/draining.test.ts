@@ -1,6 +1,6 @@
 import t from 'tap'
-import { endpoint } from '../../sdk/endpoint.ts'
-import type { Service } from '../../sdk/service.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
+import type { Service } from '../../sdk/service/service.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
 import { createService } from '../fixtures/sdk-services.ts'

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
-import { createEvents, type Events } from '../../core/events/events.ts'
+import { createEvents, type Events } from '../../domain/events/events.ts'
 import { LOADER, toModule } from '../fixtures/programs.ts'
 import { mountSmallDisk, withoutNative } from '../fixtures/small-disk.ts'
 
@@ -101,7 +101,7 @@ t.test('a full disk does not end the process, and is told in a line', async (t) 
   const toUrl = (path: string) => JSON.stringify(toModule(new URL(path, import.meta.url)))
   const program = `
     import { createLmdbEvents } from ${toUrl('../../adapters/events/lmdb.ts')}
-    import { createEvents } from ${toUrl('../../core/events/events.ts')}
+    import { createEvents } from ${toUrl('../../domain/events/events.ts')}
     const events = createEvents(createLmdbEvents({ folder: ${JSON.stringify(disk.folder)}, onWarning: console.log }))
     const codes = new Set()
     const topic = { namespace: 'mx', topic: 'orders' }

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { findMarked } from '../../core/process/processes.ts'
+import { findMarked } from '../../lib/process/processes.ts'
 import { type Deployer, openDeployer, toPlain } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import {

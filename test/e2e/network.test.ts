@@ -1,8 +1,8 @@
 // `mx server` in several processes that are linked, killed, stopped and continued.
 import { generateKeyPairSync } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { Client } from '../../sdk/client.ts'
-import { endpoint } from '../../sdk/endpoint.ts'
+import type { Client } from '../../sdk/client/client.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
 import type { RouteMessage } from '../../services/network/messages.ts'
 import { eventually } from '../fixtures/eventually.ts'
 import { type RunningMx, startMx } from '../fixtures/mx.ts'

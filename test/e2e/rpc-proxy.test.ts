@@ -1,10 +1,10 @@
 // Programs that know nothing of a platform but its proxy.
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
-import { Directory } from '../../core/directory.ts'
-import { openRpcProxy, type RpcProxy } from '../../platform/rpc-proxy.ts'
+import { Directory } from '../../core/registry/service-cache.ts'
+import { openRpcProxy, type RpcProxy } from '../../platform/rpc-proxy/rpc-proxy.ts'
 import { ServiceError } from '../../sdk/errors.ts'
-import { findLocalCaller } from '../../sdk/local-services.ts'
+import { findLocalCaller } from '../../sdk/internal/local-services.ts'
 import { createRegistryService } from '../../services/registry/service.ts'
 import { eventually } from '../fixtures/eventually.ts'
 import { type Running, start } from '../fixtures/greeters.ts'

@@ -1,9 +1,9 @@
 // SIGTERM: while the server starts, and with calls that run, under load, or do not end.
 import { connect, createServer } from 'node:net'
 import t from 'tap'
-import { BUILT_IN_SERVICES } from '../../platform/built-in-services.ts'
-import { endpoint } from '../../sdk/endpoint.ts'
-import { createStore } from '../../sdk/store.ts'
+import { BUILT_IN_SERVICES } from '../../platform/server/built-in-services.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
+import { createStore } from '../../sdk/store/store.ts'
 import { until } from '../contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'

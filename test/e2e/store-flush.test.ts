@@ -58,7 +58,7 @@ t.test('always: the disk is waited for before a write is acknowledged', async (t
     t,
     `import { writeSync } from 'node:fs'
     import { createLmdbStore } from ${toUrl('adapters/store/lmdb.ts')}
-    import { createStore } from ${toUrl('core/store/store.ts')}
+    import { createStore } from ${toUrl('domain/store/store.ts')}
     const store = createStore(createLmdbStore({ folder: ${JSON.stringify(folder)}, sync: 'always' }))
     for (let i = 0; i < ${ACKS}; i++) {
       const table = { database: 'mx', table: 'a' }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
-import { createStore, type Store } from '../../core/store/store.ts'
+import { createStore, type Store } from '../../domain/store/store.ts'
 import { LOADER, toModule } from '../fixtures/programs.ts'
 import { mountSmallDisk, withoutNative } from '../fixtures/small-disk.ts'
 
@@ -104,7 +104,7 @@ t.test('a full disk does not end the process, and is told in a line', async (t) 
   const toUrl = (path: string) => JSON.stringify(toModule(new URL(path, import.meta.url)))
   const program = `
     import { createLmdbStore } from ${toUrl('../../adapters/store/lmdb.ts')}
-    import { createStore } from ${toUrl('../../core/store/store.ts')}
+    import { createStore } from ${toUrl('../../domain/store/store.ts')}
     const store = createStore(createLmdbStore({ folder: ${JSON.stringify(disk.folder)}, onWarning: console.log }))
     const codes = new Set()
     for (let i = 0; i < 100; i++)

@@ -1,8 +1,8 @@
 // A service of another namespace than mx, at a whole server: who it is, where it is found, and who may call it.
 import t, { type Test } from 'tap'
-import type { Credentials } from '../../sdk/credentials.ts'
-import { endpoint } from '../../sdk/endpoint.ts'
-import type { ServiceOptions } from '../../sdk/service.ts'
+import type { Credentials } from '../../sdk/auth/credentials.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
+import type { ServiceOptions } from '../../sdk/service/service.ts'
 import { until } from '../contracts/registry.ts'
 import { type AuthServer, openAuthServer } from '../fixtures/auth-doors.ts'
 import { startConsul } from '../fixtures/consul.ts'

@@ -1,6 +1,6 @@
 // How programs keep a token, at a whole server.
 import t from 'tap'
-import { createTokenSource, type LoginReply } from '../../sdk/token-source.ts'
+import { createTokenSource, type LoginReply } from '../../sdk/auth/token-source.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../fixtures/server.ts'
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
-import { Client } from '../../sdk/client.ts'
+import { Client } from '../../sdk/client/client.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 

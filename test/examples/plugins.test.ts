@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Exchange } from '../../core/exchange.ts'
-import { loadPlugin } from '../../platform/load-plugin.ts'
+import { loadPlugin } from '../../platform/plugins/load.ts'
 import { ROOT } from '../../scripts/root.ts'
 import { createTestEnv, runPlugin, type TestEnv } from '../../sdk/testing.ts'
 

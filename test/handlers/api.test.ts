@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import type { ApiRequest, ApiResponse } from '../../core/api/messages.ts'
-import { endpoint } from '../../sdk/endpoint.ts'
 import { ServiceError } from '../../sdk/errors.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import {
   FORMS,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import t from 'tap'
 import type { Plugin } from '../../core/chain.ts'
-import { createUwsListener } from '../../core/listener/uws.ts'
+import { createUwsListener } from '../../core/listener/uws/listener.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import {
   connectWebSocket,

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { findWildcardHost } from '../../core/wildcard-host.ts'
+import { findWildcardHost } from '../../core/http/wildcard-host.ts'
 import { PROFILES, type ProfileName } from '../../platform/profiles.ts'
-import { readProfile } from '../../platform/settings-command.ts'
-import { mergeSettings } from '../../platform/settings-sources.ts'
+import { readProfile } from '../../platform/settings/command.ts'
+import { mergeSettings } from '../../platform/settings/sources.ts'
 
 t.test('every profile names settings of mx server, with values they accept', async (t) => {
   for (const name of Object.keys(PROFILES) as ProfileName[]) {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createSecretHasher } from '../../core/auth/secret-hash.ts'
+import { createSecretHasher } from '../../core/auth/token/secret-hash.ts'
 import plugin from '../../plugins/basic-auth.ts'
 import { buildPlugin, createTestEnv, runPlugin } from '../../sdk/testing.ts'
 import { until } from '../fixtures/raw-backend.ts'

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { HeaderList } from '../../core/headers.ts'
+import { HeaderList } from '../../core/http/headers.ts'
 import plugin from '../../plugins/oidc.ts'
 import { buildPlugin, createTestEnv, createTestExchange, runPlugin } from '../../sdk/testing.ts'
 import { createAccount } from '../fixtures/auth-source.ts'

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createStaticRegistry, type StaticRegistry } from '../../adapters/registry/static.ts'
 import type { Service } from '../../core/contracts/registry.ts'
-import { Directory } from '../../core/directory.ts'
+import { Directory } from '../../core/registry/service-cache.ts'
 import type { RequestLine, Resolver, Route } from '../../core/route.ts'
 import { createRouter } from '../../core/router.ts'
 import createEndpoint from '../../resolvers/endpoint.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { definePlugin } from '../../core/define-plugin.ts'
+import { definePlugin } from '../../core/plugin/define.ts'
 import { Type } from '../../core/schema.ts'
 import { plugins } from '../../plugins/index.gen.ts'
 import { formatPlugins } from '../../scripts/gen-plugins.ts'

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { type Account, createContext, metadata } from '../../sdk/context.ts'
-import { createDispatcher } from '../../sdk/dispatch.ts'
-import { endpoint } from '../../sdk/endpoint.ts'
-import { createServiceLog } from '../../sdk/service-log.ts'
+import { createServiceLog } from '../../sdk/log/service-log.ts'
+import { createDispatcher } from '../../sdk/service/dispatch.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
 import { begin } from '../fixtures/served-calls.ts'
 
 /** What a handler sees of a call with this metadata block. */

@@ -34,12 +34,12 @@ async function listLoaded(entry: string): Promise<string[]> {
 
 t.test('`mx` loads no server, no gateway and none of its parts', async (t) => {
   const loaded = await listLoaded('sdk/index.ts')
-  t.ok(loaded.includes('sdk/service.ts') && loaded.includes('core/rpc/channel.ts'))
+  t.ok(loaded.includes('sdk/service/service.ts') && loaded.includes('core/rpc/ws/channel.ts'))
   const parts =
     /^(plugins|resolvers|handlers|adapters|platform|cli)\/|^core\/(listener\/|gateway|router|exchange|rpc\/server)/
   t.strictSame(
     loaded.filter((file) => parts.test(file)),
     // Parsers, by which a wrong text is told where it is given; the adapters are loaded when they are opened.
-    ['adapters/nats/url.ts', 'adapters/registry/consul/url.ts'],
+    ['adapters/nats/url.ts', 'adapters/registry/consul/http/url.ts'],
   )
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { CallStream } from '../../sdk/call-stream.ts'
-import { endpoint } from '../../sdk/endpoint.ts'
+import type { CallStream } from '../../sdk/client/streams/call-stream.ts'
 import { badRequest, conflict, tooManyRequests } from '../../sdk/errors.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 
 // Handlers do what they like: their callers get an answer all the same, and the service goes on.

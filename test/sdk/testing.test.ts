@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../core/errors.ts'
-import { HeaderList } from '../../core/headers.ts'
+import { HeaderList } from '../../core/http/headers.ts'
 import { createTestExchange, runPlugin } from '../../sdk/testing.ts'
 
 t.test('hooks run in the order of the gateway, of several plugins in list order', async (t) => {

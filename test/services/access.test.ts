@@ -1,6 +1,6 @@
 // Reference 2.2 with 15.15: what built-in services ask of their callers besides the rules, which let everybody in at first.
 import t from 'tap'
-import type { Client } from '../../sdk/client.ts'
+import type { Client } from '../../sdk/client/client.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../fixtures/server.ts'
 

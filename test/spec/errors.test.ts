@@ -1,6 +1,5 @@
 // Specification, "Errors" and "Error response body (gateway)"; reference 15.2, 15.4, 15.5.
 import t, { type Test } from 'tap'
-import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import {
   badRequest,
   conflict,
@@ -11,6 +10,7 @@ import {
   timeout,
   unauthorized,
 } from '../../sdk/errors.ts'
+import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import { openApi } from '../fixtures/api.ts'
 import { type MxService, openMxService } from '../fixtures/mx-service.ts'
 

@@ -1,7 +1,7 @@
 // Specification, "Interface": the table of library-level operations.
 import t from 'tap'
-import { endpoint } from '../../sdk/endpoint.ts'
 import { metadata } from '../../sdk/index.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'

@@ -1,10 +1,10 @@
 // Specification, "Server API gateway (built-in service)": the gateway of `mx server`.
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { BUILT_IN_SERVICES } from '../../platform/built-in-services.ts'
+import { BUILT_IN_SERVICES } from '../../platform/server/built-in-services.ts'
 import { metadata } from '../../sdk/context.ts'
-import { endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
+import { endpoint } from '../../sdk/service/endpoint.ts'
 import { createService } from '../fixtures/sdk-services.ts'
 import { ADMIN, type OpenServer, openServer } from '../fixtures/server.ts'
 

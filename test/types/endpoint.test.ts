@@ -1,14 +1,14 @@
 import t from 'tap'
 import { type TUnsafe, Type } from 'typebox'
+import type { StandardSchema } from '../../sdk/schema/schema.ts'
+import { Bytes, Int64 } from '../../sdk/schema/schema-types.ts'
 import {
   type Endpoints,
   endpoint,
   type KindOf,
   type RequestOf,
   type ResponseOf,
-} from '../../sdk/endpoint.ts'
-import type { StandardSchema } from '../../sdk/schema.ts'
-import { Bytes, Int64 } from '../../sdk/schema-types.ts'
+} from '../../sdk/service/endpoint.ts'
 
 // Checked by `tsc`, which `npm run check` runs: a line that compiles although it is expected
 // not to, or the other way round, is an error there.

@@ -1,6 +1,6 @@
 import { Fragment, type JSX } from 'preact'
-import { Dialog } from '../parts/dialog.tsx'
-import { Time } from '../parts/time.tsx'
+import { Dialog } from '../components/dialog/dialog.tsx'
+import { Time } from '../components/time/time.tsx'
 import type { AccountMessage } from './account.ts'
 
 /** What may be done with an account. */

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { parseMetadata } from '../metadata.ts'
-import { Field } from '../parts/field.tsx'
-import { Problem } from '../parts/problem.tsx'
+import { Field } from '../components/field.tsx'
+import { Problem } from '../components/problem.tsx'
+import { parseMetadata } from '../form/metadata.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
-import type { MadeAccount } from './made-account.tsx'
+import type { MadeAccount } from './created-account.tsx'
 import { parseScopes } from './rules.ts'
 
 /** Nothing is typed. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { Badge } from '../parts/badge.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { Badge } from '../components/badge.tsx'
+import { type Column, Table } from '../components/table/table.tsx'
 import { type Answered, describeScope, formatResource } from './rules.ts'
 
 const COLUMNS: readonly Column<Answered>[] = [

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { Dialog } from '../parts/dialog.tsx'
-import { Field } from '../parts/field.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { showToast } from '../parts/toast.tsx'
+import { Dialog } from '../components/dialog/dialog.tsx'
+import { Field } from '../components/field.tsx'
+import { Problem } from '../components/problem.tsx'
+import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
-import { namespace, renewSession, session } from '../session.ts'
+import { namespace, renewSession, session } from '../state/session.ts'
 
 /** Changes what an account logs in with. */
 export function SecretDialog({

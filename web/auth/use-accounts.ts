@@ -1,4 +1,4 @@
-import { type CallState, useCall } from '../hooks.ts'
+import { type CallState, useCall } from '../hooks/use-call.ts'
 import { call } from '../rpc/caller.ts'
 import { type AccountMessage, type AccountPage, readAccounts } from './account.ts'
 

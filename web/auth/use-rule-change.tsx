@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { Confirm } from '../parts/confirm.tsx'
+import { Confirm } from '../components/dialog/confirm.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { findLost } from './rules.ts'

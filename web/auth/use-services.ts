@@ -1,6 +1,6 @@
-import { type CallState, useCall } from '../hooks.ts'
+import { type CallState, useCall } from '../hooks/use-call.ts'
 import { call } from '../rpc/caller.ts'
-import { namespace } from '../session.ts'
+import { namespace } from '../state/session.ts'
 
 /** A service that is registered, and what can be called of it. */
 export interface KnownService {

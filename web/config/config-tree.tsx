@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { Badge } from '../parts/badge.tsx'
-import { Tree, type TreeNode } from '../parts/tree.tsx'
+import { Badge } from '../components/badge.tsx'
+import { Tree, type TreeNode } from '../components/tree/tree.tsx'
 import { type ConfigNode, isSecret, joinPath } from './tree.ts'
 
 export interface ConfigTreeProps {

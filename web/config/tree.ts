@@ -1,4 +1,4 @@
-import { skipBlanks, splitObject } from '../../core/request/json-text.ts'
+import { skipBlanks, splitObject } from '../../core/request/json/json-text.ts'
 
 /** A place of the configuration: others below it, or a value as it is written, so that long numbers stay whole. */
 export type ConfigNode =

@@ -1,5 +1,5 @@
-import { parseMetadata, writeMetadata } from '../metadata.ts'
-import type { PickedFile } from '../parts/file-limit.ts'
+import type { PickedFile } from '../components/files/file-limit.ts'
+import { parseMetadata, writeMetadata } from '../form/metadata.ts'
 import { decodeBase64, encodeBase64 } from '../store/base64.ts'
 import { formatValue, parseTypedValue, toFormat, type ValueFormat } from '../store/value-format.ts'
 import type { EventMessage } from './event.ts'

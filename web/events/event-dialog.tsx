@@ -1,5 +1,5 @@
 import { Fragment, type JSX } from 'preact'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog } from '../components/dialog/dialog.tsx'
 import type { EventMessage } from './event.ts'
 import { PayloadView } from './payload-view.tsx'
 

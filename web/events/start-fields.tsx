@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { Field } from '../parts/field.tsx'
+import { Field } from '../components/field.tsx'
 import type { TypedStart } from './start.ts'
 
 export interface StartFieldsProps {

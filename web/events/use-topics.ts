@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks'
-import { type CallState, useCall } from '../hooks.ts'
+import { type CallState, useCall } from '../hooks/use-call.ts'
+import { useRefresh } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
-import { useRefresh } from '../use-refresh.ts'
 import type { TopicMessage } from './event.ts'
 
 const EVERY_MS = 5000

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
-import { MASK, SECRET_NAME } from '../../core/secret-names.ts'
-import { listPlaces, variablesOf } from '../../sdk/http-places.ts'
+import { MASK, SECRET_NAME } from '../../lib/text/redact.ts'
+import { listPlaces, variablesOf } from '../../sdk/service/http-routes.ts'
 import type { Field } from './field.ts'
 import { maskSecrets } from './secrets.ts'
 

@@ -1,3 +1,4 @@
+import { findOnly, toType } from '../../sdk/schema/describe-message.ts'
 import {
   type Definitions,
   followRefs,
@@ -7,8 +8,7 @@ import {
   NO_DEFINITIONS,
   placesOf,
   typesOf,
-} from '../../sdk/json-schema.ts'
-import { findOnly, toType } from '../../sdk/value-tree.ts'
+} from '../../sdk/schema/json-schema.ts'
 
 /**
  * What a field is filled in by.

@@ -1,4 +1,4 @@
-import { formatPath } from '../../sdk/schema-error.ts'
+import { formatPath } from '../../sdk/schema/schema-error.ts'
 import { type Draft, emptyDraft, OUT, openDraft, setDraft } from './draft.ts'
 import type { Field } from './field.ts'
 import { ROOT } from './to-request.ts'

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
-import { schemaOf } from '../../sdk/endpoint-schema.ts'
-import type { JsonSchema } from '../../sdk/json-schema.ts'
-import { isTooDeep } from '../json-levels.ts'
+import { schemaOf } from '../../sdk/schema/endpoint-schema.ts'
+import type { JsonSchema } from '../../sdk/schema/json-schema.ts'
+import { isTooDeep } from '../json/json-levels.ts'
 
 type Side = 'request' | 'response'
 type Keep = (value: unknown, depth: number) => unknown

@@ -1,4 +1,4 @@
-import { MASK, maskLogin, SECRET_NAME } from '../../core/secret-names.ts'
+import { MASK, maskLogin, SECRET_NAME } from '../../lib/text/redact.ts'
 import type { Field } from './field.ts'
 
 /** Alternatives that are looked at: of those that contain each other there may be more than any computer takes. */

@@ -1,8 +1,8 @@
-import { isBase64 } from '../../sdk/base64.ts'
-import { isIntegerType, parseInteger, parseNumber } from '../../sdk/number-text.ts'
-import { formatPath } from '../../sdk/schema-error.ts'
-import { isTooDeep, TOO_DEEP } from '../json-levels.ts'
-import { parseJson } from '../json-source.ts'
+import { isBase64 } from '../../lib/text/base64.ts'
+import { isIntegerType, parseInteger, parseNumber } from '../../sdk/schema/parse-number.ts'
+import { formatPath } from '../../sdk/schema/schema-error.ts'
+import { isTooDeep, TOO_DEEP } from '../json/json-levels.ts'
+import { parseJson } from '../json/json-source.ts'
 import type { Draft } from './draft.ts'
 import type { Field } from './field.ts'
 

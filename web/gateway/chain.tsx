@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
-import { useCall } from '../hooks.ts'
-import { Badge } from '../parts/badge.tsx'
-import { JsonView } from '../parts/json-view.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { Empty, Loading } from '../parts/states.tsx'
+import { Badge } from '../components/badge.tsx'
+import { Problem } from '../components/problem.tsx'
+import { Empty, Loading } from '../components/states.tsx'
+import { JsonView } from '../components/tree/json-view.tsx'
+import { useCall } from '../hooks/use-call.ts'
+import { useRefresh } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
-import { useRefresh } from '../use-refresh.ts'
 import type { ChainPlugin } from './messages.ts'
 
 const REFRESH_MS = 15_000

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { Badge } from '../parts/badge.tsx'
-import { Link } from '../router.ts'
+import { Badge } from '../components/badge.tsx'
+import { Link } from '../state/router.ts'
 import type { Explained } from './messages.ts'
 
 export interface ExplanationProps {

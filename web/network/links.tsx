@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
-import { Badge, type Tone } from '../parts/badge.tsx'
-import { formatBytes, formatCount, formatDuration } from '../parts/format.ts'
-import { Empty } from '../parts/states.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { Badge, type Tone } from '../components/badge.tsx'
+import { Empty } from '../components/states.tsx'
+import { type Column, Table } from '../components/table/table.tsx'
+import { formatBytes, formatCount, formatDuration } from '../components/time/format.ts'
 import type { NetworkLink } from './messages.ts'
 
 const TONES: Readonly<Record<NetworkLink['state'], Tone>> = {

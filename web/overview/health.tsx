@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type CallState, useCall } from '../hooks.ts'
-import { Badge, type Tone } from '../parts/badge.tsx'
-import { formatDuration } from '../parts/format.ts'
-import { Link } from '../router.ts'
+import { Badge, type Tone } from '../components/badge.tsx'
+import { formatDuration } from '../components/time/format.ts'
+import { type CallState, useCall } from '../hooks/use-call.ts'
+import { useRefresh } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
-import { DEFAULT_NAMESPACE } from '../session.ts'
-import { useRefresh } from '../use-refresh.ts'
+import { Link } from '../state/router.ts'
+import { DEFAULT_NAMESPACE } from '../state/session.ts'
 
 const BUILT_IN: readonly (readonly [name: string, about: string])[] = [
   ['api', 'The gateway, and what it counts'],

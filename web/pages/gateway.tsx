@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
+import { Page } from '../components/page.tsx'
+import { Tabs } from '../components/tabs.tsx'
 import { Chain } from '../gateway/chain.tsx'
 import { Explain } from '../gateway/explain.tsx'
 import { Requests } from '../gateway/requests.tsx'
 import { Routes } from '../gateway/routes.tsx'
-import { Page } from '../parts/page.tsx'
-import { Tabs } from '../parts/tabs.tsx'
-import { query, setQuery } from '../router.ts'
+import { query, setQuery } from '../state/router.ts'
 import '../style/gateway.css'
 
 const TABS = [

@@ -1,15 +1,15 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { Badge } from '../parts/badge.tsx'
-import { Page } from '../parts/page.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { Search } from '../parts/search.tsx'
-import { Empty, Loading } from '../parts/states.tsx'
-import { type Column, Table } from '../parts/table.tsx'
-import { Link, query, setQuery } from '../router.ts'
+import { Badge } from '../components/badge.tsx'
+import { Page } from '../components/page.tsx'
+import { Problem } from '../components/problem.tsx'
+import { Search } from '../components/search.tsx'
+import { Empty, Loading } from '../components/states.tsx'
+import { type Column, Table } from '../components/table/table.tsx'
 import { type ServiceRow, searchRows, toRows } from '../services/service-rows.ts'
 import { useEntries } from '../services/use-entries.ts'
-import { DEFAULT_NAMESPACE, namespace } from '../session.ts'
+import { Link, query, setQuery } from '../state/router.ts'
+import { DEFAULT_NAMESPACE, namespace } from '../state/session.ts'
 
 /** Everything that is registered in the namespace, and the services of the platform. */
 export default function Services(): JSX.Element {

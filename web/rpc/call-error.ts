@@ -3,7 +3,7 @@ import { isMetadata, splitMetadata } from '../../core/rpc/metadata.ts'
 /** The id of errors of the connection itself, as the page has them: what failed was not answered, and may be tried once it is back. */
 export const CONNECTION_ID = 'connection'
 
-/** What the server says of a login that has ended (core/auth/authorize.ts), in the name of the service that was called. */
+/** What the server says of a login that has ended (core/auth/policy/decision.ts), in the name of the service that was called. */
 const NOT_TAKEN = 'Bearer error="invalid_token"'
 
 /** Fields of a reply: names in lower case, and their values. */

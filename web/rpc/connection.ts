@@ -16,7 +16,7 @@ import {
   STREAM,
   STREAM_ID_MAX,
   toBreach,
-} from '../../core/rpc/frames.ts'
+} from '../../core/rpc/ws/frames.ts'
 import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
 import { SentCall } from './sent-call.ts'

@@ -1,5 +1,13 @@
-import { CALL, CALL_BYTES, CANCEL, CREDIT, DATA, END, HEADER_BYTES } from '../../core/rpc/frames.ts'
-import { writeJson } from '../json-source.ts'
+import {
+  CALL,
+  CALL_BYTES,
+  CANCEL,
+  CREDIT,
+  DATA,
+  END,
+  HEADER_BYTES,
+} from '../../core/rpc/ws/frames.ts'
+import { writeJson } from '../json/json-source.ts'
 
 /** What a page sends of docs/protocol.md §2.2. */
 export type Bytes = Uint8Array<ArrayBuffer>

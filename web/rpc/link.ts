@@ -1,10 +1,10 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
-import { createBackOff } from '../../core/back-off.ts'
+import { createBackOff } from '../../lib/async/backoff.ts'
 import { CallError, CONNECTION_ID } from './call-error.ts'
 import { type CallOptions, Connection } from './connection.ts'
 import { toBody } from './frames.ts'
+import { Silence } from './liveness.ts'
 import type { SentCall } from './sent-call.ts'
-import { Silence } from './silence.ts'
 
 /** `connecting`: for the first time; `lost`: it was there, or could not be had, and is tried again. */
 export type ConnectionState = 'connecting' | 'open' | 'lost'

@@ -1,4 +1,9 @@
-import { costOf, PAYLOAD_MAX_BYTES, WINDOW_BYTES, WINDOW_MAX_BYTES } from '../../core/rpc/frames.ts'
+import {
+  costOf,
+  PAYLOAD_MAX_BYTES,
+  WINDOW_BYTES,
+  WINDOW_MAX_BYTES,
+} from '../../core/rpc/ws/frames.ts'
 import { CallError, type Fields } from './call-error.ts'
 import { type Bytes, formatCancel, formatCredit, formatData, formatEnd } from './frames.ts'
 

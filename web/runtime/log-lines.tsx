@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { formatClock } from '../parts/format-time.ts'
+import { formatClock } from '../components/time/format-time.ts'
 import type { LogBuffer, LogLine } from './log-buffer.ts'
 import type { TextPattern } from './text-pattern.ts'
 import { countRows, findLine, layOut } from './wrapped-lines.ts'

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { Confirm } from '../parts/confirm.tsx'
-import { showToast } from '../parts/toast.tsx'
+import { Confirm } from '../components/dialog/confirm.tsx'
+import { showToast } from '../components/toast.tsx'
 import { call } from '../rpc/caller.ts'
-import { isAdmin } from '../session-scopes.ts'
+import { isAdmin } from '../state/session-scopes.ts'
 import { isLeaving, type RuntimeObject, toStatus, toUpdateKind } from './objects.ts'
 
 interface Action {

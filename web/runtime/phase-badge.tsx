@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { Badge, type Tone } from '../parts/badge.tsx'
+import { Badge, type Tone } from '../components/badge.tsx'
 import { type RuntimeObject, toPhase, toStatus } from './objects.ts'
 
 const TONES: Readonly<Record<string, Tone>> = { running: 'good', stopped: 'neutral' }

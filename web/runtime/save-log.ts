@@ -1,4 +1,4 @@
-import { saveFile } from '../parts/save-file.ts'
+import { saveFile } from '../components/files/save-file.ts'
 import type { LogBuffer } from './log-buffer.ts'
 
 /** Has the browser save the lines of a log that are kept. */

@@ -1,8 +1,8 @@
-import { type CallState, useCall, useWatch, type WatchState } from '../hooks.ts'
+import { type CallState, useCall, useWatch, type WatchState } from '../hooks/use-call.ts'
+import { useSoon } from '../hooks/use-debounce.ts'
+import { useRefresh } from '../hooks/use-polling.ts'
 import { call, openStream } from '../rpc/caller.ts'
-import { namespace } from '../session.ts'
-import { useRefresh } from '../use-refresh.ts'
-import { useSoon } from '../use-soon.ts'
+import { namespace } from '../state/session.ts'
 import { compareObjects, type RuntimeObject } from './objects.ts'
 
 /** Which runtime objects; empty: all. */

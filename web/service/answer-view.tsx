@@ -1,12 +1,12 @@
 import { Fragment, type JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { Badge } from '../parts/badge.tsx'
-import { formatBytes, formatDuration } from '../parts/format.ts'
-import { JsonView } from '../parts/json-view.tsx'
-import { Problem } from '../parts/problem.tsx'
-import { Loading } from '../parts/states.tsx'
+import { Badge } from '../components/badge.tsx'
+import { Problem } from '../components/problem.tsx'
+import { Loading } from '../components/states.tsx'
+import { formatBytes, formatDuration } from '../components/time/format.ts'
+import { JsonView } from '../components/tree/json-view.tsx'
 import type { Fields } from '../rpc/call-error.ts'
-import type { CallSheet } from './call-sheet.ts'
+import type { CallSheet } from './call-state.ts'
 import type { Target } from './send.ts'
 
 export interface AnswerViewProps {

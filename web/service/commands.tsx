@@ -1,7 +1,9 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { MASK } from '../../core/secret-names.ts'
+import { MASK } from '../../lib/text/redact.ts'
+import { Copy } from '../components/copy.tsx'
+import { Field } from '../components/field.tsx'
 import { parseMetadataLines, parseTimeout } from '../form/call-options.ts'
 import {
   maskCall,
@@ -12,10 +14,8 @@ import {
   toMxCommand,
 } from '../form/commands.ts'
 import { readRequest } from '../form/typed-request.ts'
-import { Copy } from '../parts/copy.tsx'
-import { Field } from '../parts/field.tsx'
-import { DEFAULT_NAMESPACE } from '../session.ts'
-import type { CallSheet } from './call-sheet.ts'
+import { DEFAULT_NAMESPACE } from '../state/session.ts'
+import type { CallSheet } from './call-state.ts'
 import type { Target } from './send.ts'
 
 const KEPT = 'mx.gateway'

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
-import type { JsonSchema } from '../../sdk/json-schema.ts'
+import type { JsonSchema } from '../../sdk/schema/json-schema.ts'
 
 const ANY = { name: '', type: 'any', values: [] }
 

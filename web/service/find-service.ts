@@ -1,7 +1,7 @@
 import type { Service } from '../../core/contracts/registry.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
-import { DEFAULT_NAMESPACE } from '../session.ts'
+import { DEFAULT_NAMESPACE } from '../state/session.ts'
 
 /** What the registry knows of a service. */
 export interface FoundService {

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { formatPath } from '../../sdk/schema-error.ts'
+import { formatPath } from '../../sdk/schema/schema-error.ts'
+import { Field as Labelled } from '../components/field.tsx'
 import { boundsOf } from '../form/bounds.ts'
 import {
   addPart,
@@ -16,7 +17,6 @@ import {
 } from '../form/draft.ts'
 import type { Field } from '../form/field.ts'
 import { type Problem, ROOT } from '../form/to-request.ts'
-import { Field as Labelled } from '../parts/field.tsx'
 import { Leaf } from './form-leaf.tsx'
 
 export interface FormFieldProps {

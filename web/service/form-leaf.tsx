@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
+import type { FieldControl } from '../components/field.tsx'
+import { MESSAGE_FILE_BYTES, refuseFile } from '../components/files/file-limit.ts'
+import { formatBytes } from '../components/time/format.ts'
+import { showToast } from '../components/toast.tsx'
 import type { Change, Draft } from '../form/draft.ts'
 import { OUT, withText } from '../form/draft.ts'
 import type { Field } from '../form/field.ts'
-import type { FieldControl } from '../parts/field.tsx'
-import { MESSAGE_FILE_BYTES, refuseFile } from '../parts/file-limit.ts'
-import { formatBytes } from '../parts/format.ts'
-import { showToast } from '../parts/toast.tsx'
 
 export interface LeafProps {
   readonly field: Field

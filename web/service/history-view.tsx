@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
-import { Badge } from '../parts/badge.tsx'
-import { formatDuration } from '../parts/format.ts'
-import { Time } from '../parts/time.tsx'
+import { Badge } from '../components/badge.tsx'
+import { formatDuration } from '../components/time/format.ts'
+import { Time } from '../components/time/time.tsx'
 import { forgetCalls, pastCalls } from './past-calls.ts'
 import type { Target } from './send.ts'
 

@@ -1,7 +1,7 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
-import { Recent } from '../recent.ts'
 import { CallError } from '../rpc/call-error.ts'
 import type { Stream } from '../rpc/caller.ts'
+import { Recent } from '../state/ring-buffer.ts'
 
 /** A message of a stream, as it is shown. */
 export interface Message {

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
-import { type CallState, useCall, useWatch, type WatchState } from '../hooks.ts'
+import { useFrames } from '../hooks/use-animation-frame.ts'
+import { type CallState, useCall, useWatch, type WatchState } from '../hooks/use-call.ts'
 import { call, openStream } from '../rpc/caller.ts'
-import { useFrames } from '../use-frames.ts'
 import { LiveEntries } from './live-entries.ts'
 import { type Change, type Entries, type Entry, keyOf } from './service-rows.ts'
 

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { Field } from '../parts/field.tsx'
+import { Field } from '../components/field.tsx'
 import { parseExpiry } from './expiry.ts'
 
 export interface ExpiryFieldProps {

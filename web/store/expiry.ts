@@ -1,4 +1,4 @@
-import { formatSpan, parseDuration } from '../../core/units.ts'
+import { formatSpan, parseDuration } from '../../lib/text/units.ts'
 
 /** Longest life of a record, seconds (docs/store.md). */
 const MAX_SECONDS = 1e10

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { Field } from '../parts/field.tsx'
-import { type PickedFile, VALUE_BYTES } from '../parts/file-limit.ts'
-import { formatBytes } from '../parts/format.ts'
-import { Picked, readPicked } from '../parts/picked-file.tsx'
+import { Field } from '../components/field.tsx'
+import { type PickedFile, VALUE_BYTES } from '../components/files/file-limit.ts'
+import { Picked, readPicked } from '../components/files/picked-file.tsx'
+import { formatBytes } from '../components/time/format.ts'
 import {
   fits,
   formatValue,

@@ -1,6 +1,6 @@
-import { findJsonFault } from '../../core/request/json-fault.ts'
-import { reindentJson } from '../../core/request/reindent-json.ts'
-import { isTooDeep } from '../json-levels.ts'
+import { findJsonFault } from '../../core/request/json/error-position.ts'
+import { reindentJson } from '../../core/request/json/reindent-json.ts'
+import { isTooDeep } from '../json/json-levels.ts'
 
 /** How the bytes of a value are shown, and typed. */
 export type ValueFormat = 'json' | 'text' | 'hex'

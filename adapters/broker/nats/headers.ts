@@ -1,7 +1,7 @@
 import type { Msg, MsgHdrs, MsgImpl } from '@nats-io/transport-node'
 import type { Message } from '../../../core/contracts/broker.ts'
-import { HeaderList } from '../../../core/headers.ts'
-import { createBare } from '../../../core/request/bare.ts'
+import { HeaderList } from '../../../core/http/headers.ts'
+import { createBare } from '../../../lib/object/null-proto.ts'
 
 /** First line of a block of headers (NATS ADR-4), and what is behind the fields of one. */
 const VERSION = 'NATS/1.0'

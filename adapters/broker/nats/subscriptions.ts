@@ -1,7 +1,7 @@
 import type { NatsConnection, Subscription } from '@nats-io/transport-node'
-import { refuse } from '../../../core/broker/errors.ts'
 import type { Message, MessageHandler, Unsubscribe } from '../../../core/contracts/broker.ts'
-import type { NatsLink } from '../../nats/link.ts'
+import { refuse } from '../../../domain/broker/errors.ts'
+import type { NatsLink } from '../../nats/connection.ts'
 import { readHeaders } from './headers.ts'
 
 /** What this process has subscribed to, whatever connection there is. */

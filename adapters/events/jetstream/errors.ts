@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../core/errors.ts'
-import { eventsAway, eventsFull, refuse } from '../../../core/events/errors.ts'
+import { eventsAway, eventsFull, refuse } from '../../../domain/events/errors.ts'
 
 /** What JetStream says besides a text (nats-server: errors.json). */
 interface ApiError {

@@ -1,8 +1,8 @@
 import type { Msg, MsgHdrs, MsgImpl } from '@nats-io/transport-node'
 import type { NewEvent, StoredEvent } from '../../../core/contracts/events.ts'
-import { toDigestId } from '../../../core/events/digest-id.ts'
-import { createBare } from '../../../core/request/bare.ts'
-import type { Delivered } from './ack-subject.ts'
+import { toDigestId } from '../../../domain/events/digest-id.ts'
+import { createBare } from '../../../lib/object/null-proto.ts'
+import type { Delivered } from './consumers/ack-subject.ts'
 
 /** Headers as the library takes them, and their length. */
 export interface EncodedHeaders {

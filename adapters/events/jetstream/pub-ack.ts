@@ -1,5 +1,5 @@
 import type { Msg } from '@nats-io/transport-node'
-import { eventsAway } from '../../../core/events/errors.ts'
+import { eventsAway } from '../../../domain/events/errors.ts'
 import { toApiFailure } from './errors.ts'
 
 /** What the server says of a message it was given (NATS ADR-22). */

@@ -5,15 +5,15 @@ import type {
   EventTopic,
   StoredEvent,
 } from '../../../core/contracts/events.ts'
-import { eventsAway } from '../../../core/events/errors.ts'
-import { parseAckSubject } from './ack-subject.ts'
-import { addPassing, removePassing } from './consumers.ts'
+import { eventsAway } from '../../../domain/events/errors.ts'
+import { parseAckSubject } from './consumers/ack-subject.ts'
+import { addPassing, removePassing } from './consumers/consumers.ts'
+import { createPuller, type Puller } from './consumers/puller.ts'
+import { type ConsumerStart, fromSequence, fromTime } from './consumers/start.ts'
 import { isMissing } from './errors.ts'
 import { decodeEvent } from './event-message.ts'
 import { toTopicNames } from './names.ts'
-import { createPuller, type Puller } from './puller.ts'
 import type { Session } from './session.ts'
-import { type ConsumerStart, fromSequence, fromTime } from './start.ts'
 
 /** How long the server keeps a consumer for reading that was not removed. */
 const IDLE_MS = 10_000

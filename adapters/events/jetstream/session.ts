@@ -1,6 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
-import { type Asks, createAsks, type Outgoing } from './asks.ts'
+import { type Asks, createAsks, type Outgoing } from './request-mux.ts'
 
 /** @param error the server does not permit to listen. */
 export type Listener = (error: Error | null, message: Msg) => void

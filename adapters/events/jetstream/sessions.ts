@@ -1,5 +1,5 @@
-import { eventsAway } from '../../../core/events/errors.ts'
-import { createNatsLink, type NatsLinkOptions } from '../../nats/link.ts'
+import { eventsAway } from '../../../domain/events/errors.ts'
+import { createNatsLink, type NatsLinkOptions } from '../../nats/connection.ts'
 import { toFailure } from './errors.ts'
 import { createSession, type Libraries, type Session } from './session.ts'
 

@@ -1,5 +1,5 @@
 import type { NewEvent, StoredEvent } from '../../../core/contracts/events.ts'
-import type { LogMark } from '../../../core/events/log-marks.ts'
+import type { LogMark } from '../../../domain/events/log/index.ts'
 
 /** The mark and the timestamp as 64-bit floats, how long the metadata are, and the id; the metadata as JSON and the payload follow. */
 const ID_AT = 4 * 8 + 4

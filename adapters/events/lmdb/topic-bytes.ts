@@ -1,4 +1,4 @@
-import type { LogEnd } from '../../../core/events/log-marks.ts'
+import type { LogEnd } from '../../../domain/events/log/index.ts'
 
 /** What is noted of a topic. */
 export interface TopicNote extends LogEnd {

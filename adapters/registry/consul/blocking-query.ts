@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Maybe } from '../../../core/chain.ts'
-import type { Answer } from './client.ts'
-import { createConsulError, isConsulError } from './errors.ts'
-import type { Seat, Slots } from './slots.ts'
+import type { Maybe } from '../../../lib/async/maybe.ts'
+import type { Answer } from './http/client.ts'
+import { createConsulError, isConsulError } from './http/errors.ts'
+import type { Seat, Slots } from './watch-slots.ts'
 
 /** What is sent with a question. */
 export interface Question {

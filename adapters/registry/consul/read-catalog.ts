@@ -1,9 +1,9 @@
 import type { Service } from '../../../core/contracts/registry.ts'
-import { checkService } from '../../../core/service-entry.ts'
-import type { Answer } from './client.ts'
+import { checkService } from '../../../core/registry/service.ts'
+import type { Answer } from './http/client.ts'
 import type { ReadOptions } from './read-health.ts'
 import { scanCatalog } from './scan-catalog.ts'
-import { findTagOddities } from './tag-oddities.ts'
+import { findTagOddities } from './tag-warnings.ts'
 import {
   DEFAULT_DOMAIN,
   DEFAULT_VERSION,

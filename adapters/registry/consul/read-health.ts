@@ -1,7 +1,7 @@
 import type { Node, Service } from '../../../core/contracts/registry.ts'
-import { toOwnText } from '../../../core/own-text.ts'
-import { checkService, isSameMap } from '../../../core/service-entry.ts'
-import { isRecord, readMap, readText } from './json.ts'
+import { checkService, isSameMap } from '../../../core/registry/service.ts'
+import { toOwnText } from '../../../lib/text/flatten-string.ts'
+import { isRecord, readMap, readText } from './http/json.ts'
 import {
   DEFAULT_DOMAIN,
   DEFAULT_VERSION,

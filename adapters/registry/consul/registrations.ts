@@ -1,8 +1,8 @@
 import type { RegisterOptions, Service } from '../../../core/contracts/registry.ts'
-import { createExpiry } from '../../../core/expiry.ts'
-import { checkService } from '../../../core/service-entry.ts'
-import { type ConsulClient, joinChunks } from './client.ts'
-import { createConsulError, isConsulError, toForeignText } from './errors.ts'
+import { checkService } from '../../../core/registry/service.ts'
+import { createExpiry } from '../../../lib/collections/expiry-wheel.ts'
+import { type ConsulClient, joinChunks } from './http/client.ts'
+import { createConsulError, isConsulError, toForeignText } from './http/errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'
 
 /** The nodes this process registers with its agent. */

@@ -1,6 +1,6 @@
-import type { Maybe } from '../../../core/chain.ts'
 import type { RegistryEvent, Service, WatchOptions } from '../../../core/contracts/registry.ts'
-import { findChanges } from '../../../core/registry-changes.ts'
+import { findChanges } from '../../../core/registry/diff.ts'
+import type { Maybe } from '../../../lib/async/maybe.ts'
 import {
   type BlockingQuery,
   type BlockingQueryOptions,
@@ -8,8 +8,8 @@ import {
   type Question,
   startBlockingQuery,
 } from './blocking-query.ts'
-import type { Answer } from './client.ts'
-import type { Slots } from './slots.ts'
+import type { Answer } from './http/client.ts'
+import type { Slots } from './watch-slots.ts'
 
 export interface SharedWatchOptions extends Pick<BlockingQueryOptions, 'ask' | 'slots' | 'pace'> {
   /** The services an answer tells of. What it throws is an outage. */

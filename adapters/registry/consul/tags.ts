@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../../core/contracts/registry.ts'
-import { DEFAULT_DOMAIN } from '../../../core/service-entry.ts'
-import { isRecord, readEndpoint, readMap } from './json.ts'
+import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
+import { isRecord, readEndpoint, readMap } from './http/json.ts'
 
 export { DEFAULT_DOMAIN }
 /** Tag of every service registered by mx. */

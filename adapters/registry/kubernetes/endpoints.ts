@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../../core/contracts/registry.ts'
-import { isRecord, readEndpoint } from '../../../core/entry-reader.ts'
+import { isRecord, readEndpoint } from '../../../core/registry/decode-service.ts'
 
 const MAX_ENDPOINTS = 1000
 

@@ -1,5 +1,5 @@
 import type { Endpoint, Node, Service } from '../../../core/contracts/registry.ts'
-import { checkService } from '../../../core/service-entry.ts'
+import { checkService } from '../../../core/registry/service.ts'
 import { parseNode } from '../../../core/upstream/parse-node.ts'
 import { parseEndpoints } from './endpoints.ts'
 import type { KubernetesService, ServicePort, Slice } from './objects.ts'

@@ -1,11 +1,11 @@
-import { isNotTaken } from '../../../core/auth/authorize.ts'
+import { isNotTaken } from '../../../core/auth/policy/decision.ts'
 import type { TokenSource } from '../../../core/contracts/token-source.ts'
-import { isRecord } from '../../../core/entry-reader.ts'
 import { GatewayError } from '../../../core/errors.ts'
+import { isRecord } from '../../../core/registry/decode-service.ts'
 import { type LostKind, OutgoingCall } from '../../../core/rpc/call.ts'
-import type { Channel } from '../../../core/rpc/channel.ts'
-import { toLostError } from '../../../core/rpc/lost-error.ts'
-import { StreamCall } from '../../../core/rpc/stream-call.ts'
+import { toLostError } from '../../../core/rpc/transport-error.ts'
+import type { Channel } from '../../../core/rpc/ws/channel.ts'
+import { StreamCall } from '../../../core/rpc/ws/stream-call.ts'
 
 /** Full name of the registry service. */
 const SERVICE = 'registry'

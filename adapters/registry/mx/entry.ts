@@ -1,5 +1,5 @@
 import type { Endpoint, Node, Service } from '../../../core/contracts/registry.ts'
-import { isRecord, readEndpoint, readMap } from '../../../core/entry-reader.ts'
+import { isRecord, readEndpoint, readMap } from '../../../core/registry/decode-service.ts'
 
 /** A service as the registry service is sent it (specification: Service entry). */
 export function toEntry(

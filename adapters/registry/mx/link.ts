@@ -1,6 +1,6 @@
 import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import type { Channel } from '../../../core/rpc/channel.ts'
+import type { Channel } from '../../../core/rpc/ws/channel.ts'
 import { formatToken, maySignAnew, WatchCall } from './calls.ts'
 
 export interface LinkOptions {

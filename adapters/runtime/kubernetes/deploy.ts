@@ -10,8 +10,8 @@ import {
   toService,
 } from './manifests.ts'
 import { toId } from './names.ts'
+import { DEPLOYMENTS, type Space } from './namespace-state.ts'
 import type { SecretPruner } from './prune-secrets.ts'
-import { DEPLOYMENTS, type Space } from './space.ts'
 import { toState } from './state.ts'
 
 /** Milliseconds until the watch has told what was just written; it is away otherwise. */

@@ -1,6 +1,6 @@
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
 import type { Cluster } from '../../kubernetes/cluster.ts'
-import { createMirror } from '../../kubernetes/mirror.ts'
+import { createMirror } from '../../kubernetes/informer.ts'
 import type { Resource } from '../../kubernetes/resource.ts'
 import { SELECTOR, toWorkloadId } from './names.ts'
 import type { Deployment } from './objects.ts'

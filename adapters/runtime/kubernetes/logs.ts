@@ -13,8 +13,8 @@ import {
   type StampedLine,
 } from './log-lines.ts'
 import { CONTAINER } from './manifests.ts'
+import { PODS, type Space } from './namespace-state.ts'
 import type { Pod } from './objects.ts'
-import { PODS, type Space } from './space.ts'
 
 export interface LogsOptions {
   readonly space: Space

@@ -1,7 +1,7 @@
 import type { Calls } from './calls.ts'
 import { SECRETS } from './drift.ts'
 import { WORKLOAD_LABEL } from './names.ts'
-import type { Space } from './space.ts'
+import type { Space } from './namespace-state.ts'
 
 /** Deletes the Secrets of earlier revisions. */
 export interface SecretPruner {

@@ -8,8 +8,8 @@ import {
   SERVER_CGROUP,
   toCgroupFolder,
   tryCreateCgroup,
-} from '../../../core/process/cgroup.ts'
-import type { RuntimeLog } from './world.ts'
+} from '../../../lib/process/cgroup.ts'
+import type { RuntimeLog } from './runtime-context.ts'
 
 /** The control group of an instance. */
 export interface InstanceCgroup extends Cgroup {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDoneIn } from '../../../core/done-in.ts'
-import { readProcesses, signal } from '../../../core/process/processes.ts'
+import { isDoneIn } from '../../../lib/async/settles-within.ts'
+import { readProcesses, signal } from '../../../lib/process/processes.ts'
 
 /** How long what was killed takes to be gone, at most. */
 const KILLED_MS = 5000

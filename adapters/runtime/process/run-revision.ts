@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Workload } from '../../../core/contracts/runtime.ts'
-import type { Door } from './doors.ts'
-import { inTime, runCopy } from './run-copy.ts'
-import { toLaunch } from './spawn-copy.ts'
-import type { ProcessLimits, World } from './world.ts'
+import type { Door } from './instance-registrar.ts'
+import { inTime, runCopy } from './run-instance.ts'
+import type { ProcessLimits, World } from './runtime-context.ts'
+import { toLaunch } from './spawn-instance.ts'
 
 /** How the copies of a revision are. */
 export interface RevisionView {

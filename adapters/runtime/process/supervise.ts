@@ -1,6 +1,6 @@
 import type { RuntimeStatus, Workload, WorkloadState } from '../../../core/contracts/runtime.ts'
 import { type RunningRevision, runRevision } from './run-revision.ts'
-import type { World } from './world.ts'
+import type { World } from './runtime-context.ts'
 
 /** A workload that is kept running. */
 export interface Supervised {

@@ -1,4 +1,4 @@
-import { compareKeys } from '../../../core/store/compare-keys.ts'
+import { compareKeys } from '../../../domain/store/compare-keys.ts'
 
 /** Keys in order. */
 export interface SortedKeys {

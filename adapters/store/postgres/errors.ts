@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../core/errors.ts'
-import { storeAway, storeFull } from '../../../core/store/errors.ts'
+import { storeAway, storeFull } from '../../../domain/store/errors.ts'
 
 /** An error the server told, with its SQLSTATE (PostgreSQL documentation: appendix A). */
 export interface SqlError extends Error {

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { createBackOff } from '../../../core/back-off.ts'
 import type { StoreListener } from '../../../core/contracts/store.ts'
-import { inTime } from '../../../core/in-time.ts'
-import type { OwnConnection } from './connections.ts'
+import { createBackOff } from '../../../lib/async/backoff.ts'
+import { inTime } from '../../../lib/async/with-timeout.ts'
+import type { OwnConnection } from './client/connections.ts'
 import { unpackEvents } from './events.ts'
 
 export interface ListenOptions {

@@ -7,9 +7,9 @@ import {
   type StoreArea,
   type StoreQuotas,
   toArea,
-} from '../../../core/store/usage.ts'
+} from '../../../domain/store/usage.ts'
 import { toTextArray } from './arrays.ts'
-import type { Ask } from './connections.ts'
+import type { Ask } from './client/connections.ts'
 import type { Statements } from './statements.ts'
 import { toPlaces } from './write.ts'
 

@@ -1,6 +1,6 @@
 import type { StoreRecord, StoreTable } from '../../../core/contracts/store.ts'
-import type { Row } from './connections.ts'
-import type { Known } from './decide.ts'
+import type { Row } from './client/connections.ts'
+import type { Known } from './evaluate-conditions.ts'
 
 const NO_BYTES = new Uint8Array(0)
 const NO_METADATA = {}

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { RECORD_OVERHEAD_BYTES } from '../../../core/store/usage.ts'
+import { RECORD_OVERHEAD_BYTES } from '../../../domain/store/usage.ts'
 import { LOCK_CLASS } from './statements.ts'
 
 /** PostgreSQL 12, the first with `plan_cache_mode`. */
@@ -76,7 +76,7 @@ const STEPS: readonly ((schema: string) => string)[] = [
     END $$;
   `,
   (schema) => `
-    -- What records are counted together: areas of core/store/usage.ts.
+    -- What records are counted together: areas of domain/store/usage.ts.
     CREATE FUNCTION ${schema}.kind_of("table" text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
       SELECT CASE WHEN $1 = 'config' THEN 'config' WHEN $1 IN ('acme', 'auth', 'runtime') THEN 'reserved' ELSE 'store' END
     $$;

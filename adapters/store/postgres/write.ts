@@ -1,10 +1,10 @@
 import type { StorePlace } from '../../../core/contracts/store.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import { storeAway } from '../../../core/store/errors.ts'
+import { storeAway } from '../../../domain/store/errors.ts'
 import { toBigintArray, toBytesArray, toTextArray } from './arrays.ts'
-import type { Ask, Connections } from './connections.ts'
-import type { Plan } from './decide.ts'
+import type { Ask, Connections } from './client/connections.ts'
 import { isPassing } from './errors.ts'
+import type { Plan } from './evaluate-conditions.ts'
 import { packEvents } from './events.ts'
 import type { Statements } from './statements.ts'
 

@@ -1,5 +1,5 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { isDoneIn } from '../../../core/done-in.ts'
+import { isDoneIn } from '../../../lib/async/settles-within.ts'
 import type { OtlpLibraries } from './libraries.ts'
 
 export interface SpanQueueOptions {

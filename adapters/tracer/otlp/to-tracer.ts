@@ -7,7 +7,7 @@ import type {
   TracePlace,
   Tracer,
 } from '../../../core/contracts/tracer.ts'
-import { formatTraceparent } from '../../../core/tracing/trace-place.ts'
+import { formatTraceparent } from '../../../core/tracing/span-context.ts'
 import { readSpanOrigin } from './span-clock.ts'
 
 /** What of the library makes spans. */

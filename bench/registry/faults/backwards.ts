@@ -1,7 +1,7 @@
-import type { ConsulAgent } from '../consul-agent.ts'
 import { type Figure, toFailures } from '../figures.ts'
 import { startLoad } from '../load.ts'
 import type { FaultOptions } from '../options.ts'
+import type { ConsulAgent } from '../processes/consul-agent.ts'
 import { KNOWN, onStage, startConsul, toText } from '../stage.ts'
 import { measureChanges } from './changes.ts'
 

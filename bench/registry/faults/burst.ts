@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { OTHER_CORES, readUsage, toPinned } from '../../http/processes.ts'
+import { OTHER_CORES, readUsage, toPinned } from '../../http/servers/processes.ts'
 import { toNodeCommand } from '../../rivals/rival.ts'
 import { type Figure, toFailures } from '../figures.ts'
 import { startLoad } from '../load.ts'
@@ -35,7 +35,7 @@ export async function measureBurst(
       let made = { registered: 0, seconds: 0, failed: 0 }
       const busy = await measure(async () => {
         const words = [text, String(perSecond), String(burstSeconds), kind]
-        const command = toNodeCommand('../registry/burst-process', ...words)
+        const command = toNodeCommand('registry/processes/burst-process', ...words)
         const [program, ...args] = toPinned(command, OTHER_CORES)
         const { stdout } = await runFile(program!, args)
         made = JSON.parse(stdout) as typeof made

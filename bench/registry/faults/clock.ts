@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Figure, toFailures } from '../figures.ts'
 import { startLoad } from '../load.ts'
 import type { FaultOptions } from '../options.ts'
-import { readLines } from '../programs.ts'
+import { readLines } from '../processes/programs.ts'
 import { KNOWN, onStage, startRegistry } from '../stage.ts'
 
 const DAY_MS = 86_400_000

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Figure, toFailures } from '../figures.ts'
 import { CONNECTIONS, startLoad } from '../load.ts'
 import type { FaultOptions } from '../options.ts'
-import { readLines } from '../programs.ts'
+import { readLines } from '../processes/programs.ts'
 import { onStage, startConsul, toText } from '../stage.ts'
 
 const NODES = 3

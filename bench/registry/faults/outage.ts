@@ -3,7 +3,7 @@ import { untilAnswer } from '../ask.ts'
 import { type Figure, toFailures } from '../figures.ts'
 import { startLoad } from '../load.ts'
 import type { FaultOptions } from '../options.ts'
-import { startService } from '../programs.ts'
+import { startService } from '../processes/programs.ts'
 import { enlist, KNOWN, LATE, onStage, startConsul, toText } from '../stage.ts'
 
 const NODES = 2

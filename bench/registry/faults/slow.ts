@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { startDelayProxy } from '../delay-proxy.ts'
 import { type Figure, toFailures } from '../figures.ts'
 import { startLoad } from '../load.ts'
 import type { FaultOptions } from '../options.ts'
+import { startDelayProxy } from '../processes/delay-proxy.ts'
 import { onStage, startConsul, toText } from '../stage.ts'
 import { measureChanges } from './changes.ts'
 

@@ -1,4 +1,4 @@
-import type { Measured } from '../../api.ts'
+import type { Measured } from '../../gateway/gateway-server.ts'
 import { readGateway } from './read-gateway.ts'
 import { readProcess } from './read-process.ts'
 import type { Metric } from './samples.ts'

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
-import { bodyMemory } from '../../../core/body-memory.ts'
-import type { ServiceInUse } from '../../../core/directory.ts'
-import type { TlsPair } from '../../../core/listener/tls.ts'
+import { bodyMemory } from '../../../core/limits/memory-budget.ts'
+import { cuts } from '../../../core/limits/request-buffers.ts'
+import type { TlsPair } from '../../../core/listener/tls/tls.ts'
 import type { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
 import {
   CLASSES,
@@ -9,9 +9,9 @@ import {
   OTHER,
   type RouteCounters,
 } from '../../../core/metrics/route-counters.ts'
-import { cuts } from '../../../core/request-buffers.ts'
-import type { Measured } from '../../api.ts'
-import { readVersion } from '../../version.ts'
+import type { ServiceInUse } from '../../../core/registry/service-cache.ts'
+import type { Measured } from '../../gateway/gateway-server.ts'
+import { readVersion } from '../../process/version.ts'
 import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
 
 /** What is counted in milliseconds is told in seconds. */

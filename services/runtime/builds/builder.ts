@@ -1,9 +1,9 @@
 import { totalmem } from 'node:os'
-import type { Cgroup } from '../../../core/process/cgroup.ts'
+import type { Cgroup } from '../../../lib/process/cgroup.ts'
 import { badRequest } from '../../../sdk/errors.ts'
-import { runCommand } from '../run-command.ts'
-import { toWorkEnvironment } from '../work-environment.ts'
-import type { Builder, Env } from './language.ts'
+import { runCommand } from '../work/run-command.ts'
+import { toWorkEnvironment } from '../work/work-environment.ts'
+import type { Builder, Env } from './languages/language.ts'
 
 export interface BuilderOptions {
   /** Of this build alone; there already. */

@@ -3,11 +3,11 @@ import { isBuiltin } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BuildFailure, BuildOptions, Metafile, Plugin } from 'esbuild'
-import { useEsbuild } from '../../../core/use-esbuild.ts'
+import { useEsbuild } from '../../../lib/build/esbuild.ts'
 import { badRequest } from '../../../sdk/errors.ts'
-import type { Builder, Project } from './language.ts'
-import { MX_PACKAGE } from './link-mx.ts'
-import { readPackage } from './package-file.ts'
+import type { Builder, Project } from './languages/language.ts'
+import { MX_PACKAGE } from './languages/link-mx.ts'
+import { readPackage } from './languages/package-file.ts'
 
 /** Where a file is, as it says itself: joined with others it would say where they all are. */
 const OWN_PLACE: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Project } from './language.ts'
+import type { Project } from './languages/language.ts'
 
 /** The content of a file; undefined where there is none. */
 export async function readIfThere(file: string): Promise<string | undefined> {

@@ -1,9 +1,9 @@
 import { parse } from 'yaml'
 import type { Resources } from '../../../core/contracts/runtime.ts'
-import { suggest } from '../../../core/suggest.ts'
-import { parseSize } from '../../../core/units.ts'
+import { suggest } from '../../../lib/text/did-you-mean.ts'
+import { parseSize } from '../../../lib/text/units.ts'
 import { badRequest } from '../../../sdk/errors.ts'
-import { toCommand } from './shell.ts'
+import { toCommand } from './languages/shell.ts'
 
 /** What a project, or whoever runs it, says itself of how it is built and run. */
 export interface ProjectSettings {

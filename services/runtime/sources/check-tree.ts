@@ -1,4 +1,4 @@
-import { formatSize } from '../../../core/units.ts'
+import { formatSize } from '../../../lib/text/units.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
 import type { Git } from './git.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { hideSecret } from '../../../core/hide-secret.ts'
+import { hideSecret } from '../../../lib/text/redact-url.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { toSafePath } from './safe-path.ts'
 

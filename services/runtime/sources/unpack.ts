@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ReadEntry } from 'tar'
-import { formatSize } from '../../../core/units.ts'
+import { formatSize } from '../../../lib/text/units.ts'
 import { badRequest, ServiceError } from '../../../sdk/errors.ts'
 import { toSafePath } from './safe-path.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { explain, toRetryMs } from '../../../adapters/kubernetes/failures.ts'
 import { ApiError } from '../../../adapters/kubernetes/request.ts'
-import { isRefusal } from '../../../core/registry-refusal.ts'
+import { isRefusal } from '../../../core/registry/errors.ts'
 
 const SERVICES = { name: 'services', group: '' }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
-import { EVENT } from '../../../adapters/registry/consul/announcements.ts'
+import { EVENT } from '../../../adapters/registry/consul/user-events.ts'
 import { until } from '../../contracts/registry.ts'
 import { startConsul } from '../../fixtures/consul.ts'
 import {

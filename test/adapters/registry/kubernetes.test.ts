@@ -5,7 +5,7 @@ import {
   type KubernetesRegistryOptions,
 } from '../../../adapters/registry/kubernetes.ts'
 import type { Registry, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
-import { Directory } from '../../../core/directory.ts'
+import { Directory } from '../../../core/registry/service-cache.ts'
 import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { testRegistry } from '../../contracts/registry.ts'
 import {

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createKubernetesRuntime } from '../../../adapters/runtime/kubernetes.ts'
-import type { Store } from '../../../core/store/store.ts'
+import type { Store } from '../../../domain/store/store.ts'
 import type { RuntimeServiceOptions } from '../../../services/runtime/service.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../fixtures/kubernetes-api.ts'

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Workload } from '../../../core/contracts/runtime.ts'
-import { readProcess } from '../../../core/process/processes.ts'
+import { readProcess } from '../../../lib/process/processes.ts'
 import { testRuntime, whenState } from '../../contracts/runtime.ts'
 import {
   ANSWERS,

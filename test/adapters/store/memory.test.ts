@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
-import { createStore } from '../../../core/store/store.ts'
+import { createStore } from '../../../domain/store/store.ts'
 import { testStore } from '../../contracts/store.ts'
 import { testStoreModel } from '../../contracts/store-model.ts'
 import { testStoreQuotas, testStoreReserve } from '../../contracts/store-quotas.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { compareGoals } from '../../../bench/goals.ts'
+import { compareGoals } from '../../../bench/report/goals.ts'
 import {
   measureServer,
   measureStart,

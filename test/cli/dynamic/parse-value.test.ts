@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parseValue } from '../../../cli/dynamic/parse-value.ts'
-import { WrittenJson } from '../../../core/request/written-json.ts'
+import { WrittenJson } from '../../../core/request/json/written-json.ts'
 
 const file = join(t.testdir(), 'bytes')
 writeFileSync(file, Buffer.from([0xff, 0, 0x41]))

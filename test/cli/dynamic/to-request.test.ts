@@ -2,7 +2,7 @@ import t from 'tap'
 import { toFields } from '../../../cli/dynamic/fields.ts'
 import { readFlags } from '../../../cli/dynamic/read-flags.ts'
 import { toRequest } from '../../../cli/dynamic/to-request.ts'
-import { WrittenJson } from '../../../core/request/written-json.ts'
+import { WrittenJson } from '../../../core/request/json/written-json.ts'
 import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
 
 const FIELDS = toFields(DESCRIBED)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { EndpointInterface } from '../../../cli/gen/interface.ts'
 import { toTypeScript } from '../../../cli/gen/typescript.ts'
-import type { JsonSchema } from '../../../sdk/json-schema.ts'
+import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
 
 const CALL: EndpointInterface = {
   ...{ handler: 'MailBox', method: 'Call', description: '', isStream: false },

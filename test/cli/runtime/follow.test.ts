@@ -1,7 +1,7 @@
 import t from 'tap'
 import { untilRunning } from '../../../cli/runtime/follow.ts'
-import type { Steps } from '../../../cli/runtime/steps.ts'
-import { openSession } from '../../../cli/session.ts'
+import { openSession } from '../../../cli/session/session.ts'
+import type { Steps } from '../../../cli/ui/progress.ts'
 import { openCli } from '../../fixtures/cli.ts'
 
 const { runtime } = await openCli(t)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { parse } from 'yaml'
 import { gateway } from '../../../cli/scaffold/gateway.ts'
-import { parseConfig } from '../../../platform/config-file.ts'
-import { loadPlugin } from '../../../platform/load-plugin.ts'
+import { parseConfig } from '../../../platform/config/parse-file.ts'
+import { loadPlugin } from '../../../platform/plugins/load.ts'
 import { createTestEnv } from '../../../sdk/testing.ts'
 
 t.test('a gateway: a configuration with a service, and what to do with it', (t) => {

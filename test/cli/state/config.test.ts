@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { addEnvironment } from '../../../cli/environments.ts'
+import { addEnvironment } from '../../../cli/session/environments.ts'
 import { readConfig, writeConfig } from '../../../cli/state/config.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 

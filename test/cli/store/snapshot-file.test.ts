@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { collect } from '../../../cli/collect.ts'
 import {
   checkSnapshot,
   createSnapshotLines,
   readSnapshot,
 } from '../../../cli/store/snapshot-file.ts'
+import { collect } from '../../../lib/async/collect.ts'
 
 const toRecord = (database: string, value: string) => ({
   ...{ database, table: 'shop', key: 'a\u2028\n', value, expires: 0, metadata: {} },

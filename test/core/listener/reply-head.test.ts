@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createHeaderBlock, HeaderList } from '../../../core/headers.ts'
+import { createHeaderBlock, HeaderList } from '../../../core/http/headers.ts'
 import { toReplyHead } from '../../../core/listener/reply-head.ts'
 
 const read = (status: number, headers: HeaderList): string => {

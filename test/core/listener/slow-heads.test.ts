@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createNodeListener } from '../../../core/listener/node.ts'
-import { createUwsListener } from '../../../core/listener/uws.ts'
+import { createNodeListener } from '../../../core/listener/node/listener.ts'
+import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
 

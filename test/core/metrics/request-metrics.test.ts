@@ -1,5 +1,5 @@
 import t from 'tap'
-import { HeaderList } from '../../../core/headers.ts'
+import { HeaderList } from '../../../core/http/headers.ts'
 import { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
 import { createTestExchange } from '../../../sdk/testing.ts'
 

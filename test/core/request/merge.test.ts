@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { JsonObject, JsonValue } from '../../../core/request/json.ts'
+import type { JsonObject, JsonValue } from '../../../core/request/json/json.ts'
 import { mergeFields, mergeJson } from '../../../core/request/merge.ts'
 
 t.test('fields of the winner stand, objects are merged, lists are not', async (t) => {

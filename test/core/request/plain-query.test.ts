@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { coerce } from '../../../core/request/coerce.ts'
+import { coerce } from '../../../core/request/coercion/coerce.ts'
+import { parseSchema } from '../../../core/request/coercion/schema-shape.ts'
+import type { Shape } from '../../../core/request/coercion/shape.ts'
 import { formatPlainQuery } from '../../../core/request/plain-query.ts'
 import { parseQuery } from '../../../core/request/query.ts'
-import { parseSchema } from '../../../core/request/schema-shape.ts'
-import type { Shape } from '../../../core/request/shape.ts'
 
 const SCHEMA = parseSchema(
   JSON.stringify({

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { parseSchema } from '../../../core/request/coercion/schema-shape.ts'
 import { toRequestType } from '../../../core/request/media-type.ts'
 import { type RequestParts, toRequestDocument } from '../../../core/request/request-document.ts'
-import { parseSchema } from '../../../core/request/schema-shape.ts'
 
 const NOTHING = new Uint8Array(0)
 

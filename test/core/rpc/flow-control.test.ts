@@ -1,9 +1,9 @@
 // docs/protocol.md §2.5, both ends together.
 import t from 'tap'
 import type { IncomingCall } from '../../../core/rpc/call.ts'
-import { Channel } from '../../../core/rpc/channel.ts'
-import { ClientConnection } from '../../../core/rpc/client-connection.ts'
-import { ServerConnection } from '../../../core/rpc/server-connection.ts'
+import { Channel } from '../../../core/rpc/ws/channel.ts'
+import { ClientConnection } from '../../../core/rpc/ws/client-connection.ts'
+import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
 import { Echo, Sink, Source } from '../../fixtures/call-streams.ts'
 import { turn, until } from '../../fixtures/raw-backend.ts'
 import { LinkSocket } from '../../fixtures/rpc.ts'

@@ -1,14 +1,14 @@
 // What comes over a connection is anything: an error closes that connection only.
 import fc from 'fast-check'
 import t from 'tap'
-import { relayMemory } from '../../../core/body-memory.ts'
 import { GatewayError } from '../../../core/errors.ts'
+import { relayMemory } from '../../../core/limits/memory-budget.ts'
 import type { IncomingCall, OutgoingCall } from '../../../core/rpc/call.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
-import { ClientConnection } from '../../../core/rpc/client-connection.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
-import { forwardCall } from '../../../core/rpc/proxied-call.ts'
-import { ServerConnection } from '../../../core/rpc/server-connection.ts'
+import { forwardCall } from '../../../core/rpc/proxy-call.ts'
+import { ClientConnection } from '../../../core/rpc/ws/client-connection.ts'
+import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { turn } from '../../fixtures/raw-backend.ts'
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { HeaderList } from '../../../core/headers.ts'
+import { HeaderList } from '../../../core/http/headers.ts'
 import {
   findMetadata,
   formatMetadata,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
-import { HeaderList } from '../../../core/headers.ts'
+import { HeaderList } from '../../../core/http/headers.ts'
 import { readTimeout } from '../../../core/rpc/timeout.ts'
 
 const MAX_MS = 60_000

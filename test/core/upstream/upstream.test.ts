@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Node } from '../../../core/contracts/registry.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
-import type { UpstreamNode } from '../../../core/upstream/node.ts'
+import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
 import { type PoolAddress, Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createConfig } from '../../../sdk/config.ts'
+import { createConfig } from '../../../sdk/config/config.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { becomes } from '../../fixtures/becomes.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'

@@ -1,6 +1,6 @@
 import type { Page, WebSocketRoute } from 'playwright-core'
 import t from 'tap'
-import { createStore } from '../../../sdk/store.ts'
+import { createStore } from '../../../sdk/store/store.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { openEventsDashboard, publishMany } from '../../fixtures/dashboard-events.ts'

@@ -1,6 +1,6 @@
 import type { WebSocketRoute } from 'playwright-core'
 import t from 'tap'
-import type { Events } from '../../../sdk/events.ts'
+import type { Events } from '../../../sdk/events/events.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
 import {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
-import { endpoint } from '../../../sdk/endpoint.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { eventually } from '../../fixtures/eventually.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { endpoint } from '../../../sdk/endpoint.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { becomes } from '../../fixtures/becomes.ts'
 import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'

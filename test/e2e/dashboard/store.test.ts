@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { createStore } from '../../../sdk/store.ts'
+import { createStore } from '../../../sdk/store/store.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { becomes } from '../../fixtures/becomes.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'

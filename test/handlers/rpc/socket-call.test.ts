@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
-import { replyMemory } from '../../../core/body-memory.ts'
+import { replyMemory } from '../../../core/limits/memory-budget.ts'
 import { LISTENERS } from '../../fixtures/gateway.ts'
 import { createGreeter, createGreeterLog, type GreeterLog } from '../../fixtures/greeter.ts'
 import {

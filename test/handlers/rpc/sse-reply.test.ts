@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createNodeListener } from '../../../core/listener/node.ts'
-import { createUwsListener } from '../../../core/listener/uws.ts'
+import { createNodeListener } from '../../../core/listener/node/listener.ts'
+import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
 import { openMxService } from '../../fixtures/mx-service.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'

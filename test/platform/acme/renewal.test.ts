@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type AcmeError, parseRetryAfter } from '../../../platform/acme/acme-error.ts'
-import { toRetryMs } from '../../../platform/acme/back-off.ts'
+import { type AcmeError, parseRetryAfter } from '../../../platform/acme/client/acme-error.ts'
+import { toRetryMs } from '../../../platform/acme/client/back-off.ts'
 import {
   pickTime,
   readValidity,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { startAdmin } from '../../../platform/admin/admin.ts'
-import { createLog } from '../../../platform/log.ts'
+import { createLog } from '../../../platform/process/log.ts'
 
 async function open(t: Test, problems: () => readonly string[] = () => []) {
   const admin = await startAdmin({

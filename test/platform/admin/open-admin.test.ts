@@ -3,10 +3,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { openAdmin } from '../../../platform/admin/open-admin.ts'
 import { createReadiness } from '../../../platform/admin/readiness.ts'
-import { configurationFrom } from '../../../platform/configuration.ts'
-import { createLog } from '../../../platform/log.ts'
-import type { Settings } from '../../../platform/settings.ts'
-import { readFlags } from '../../../platform/settings-flags.ts'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { createLog } from '../../../platform/process/log.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import type { Settings } from '../../../platform/settings/settings.ts'
 
 const LOG = createLog('silent')
 const toLoopback = (url = ''): string => url.replace(/\[::\]|0\.0\.0\.0/, '127.0.0.1')

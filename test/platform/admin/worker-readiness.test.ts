@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createWorkerReadiness } from '../../../platform/admin/worker-readiness.ts'
-import type { Workers } from '../../../platform/workers.ts'
+import type { Workers } from '../../../platform/workers/workers.ts'
 
 type Answers = [worker: number, problems: readonly string[] | undefined][]
 

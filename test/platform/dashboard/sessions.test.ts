@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { forwardCall } from '../../../core/rpc/proxied-call.ts'
+import { forwardCall } from '../../../core/rpc/proxy-call.ts'
 import { createSessions, type Session } from '../../../platform/dashboard/sessions.ts'
-import { createFixed } from '../../../sdk/client-targets.ts'
+import { createFixed } from '../../../sdk/client/targets.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
 const ADDRESS = '127.0.0.1'

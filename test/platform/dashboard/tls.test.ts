@@ -1,9 +1,9 @@
 import { request } from 'node:https'
 import t from 'tap'
-import { configurationFrom } from '../../../platform/configuration.ts'
-import { createLog } from '../../../platform/log.ts'
-import { startServer } from '../../../platform/server.ts'
-import { readFlags } from '../../../platform/settings-flags.ts'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { createLog } from '../../../platform/process/log.ts'
+import { startServer } from '../../../platform/server/server.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { ADMIN, QUIET_WORDS } from '../../fixtures/server.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Exchange } from '../../../core/exchange.ts'
-import { HeaderList } from '../../../core/headers.ts'
+import { HeaderList } from '../../../core/http/headers.ts'
 import { readToken } from '../../../plugins/auth/bearer-token.ts'
 
 const read = (...fields: readonly string[]) =>

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import t from 'tap'
-import { verifyToken } from '../../../core/auth/access-token.ts'
-import type { TokenNews } from '../../../services/auth/tell-tokens.ts'
+import { verifyToken } from '../../../core/auth/token/access-token.ts'
+import type { TokenNews } from '../../../services/auth/tokens/stream-token-state.ts'
 import {
   ADMIN,
   type Caller,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { brokerAway } from '../../../core/broker/errors.ts'
+import { brokerAway } from '../../../domain/broker/errors.ts'
 import { openPlatformBroker, type WireMessage } from '../../fixtures/platform-broker.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 

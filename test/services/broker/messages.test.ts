@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from '../../../core/schema.ts'
-import { compileSchema } from '../../../sdk/schema.ts'
+import { compileSchema } from '../../../sdk/schema/schema.ts'
 import { Entry, WhenSlowChoice } from '../../../services/broker/messages.ts'
 
 t.test('a message may be without header and body', async (t) => {

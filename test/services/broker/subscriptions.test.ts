@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
-import { type BrokerOptions, createBroker } from '../../../core/broker/broker.ts'
-import { brokerAway } from '../../../core/broker/errors.ts'
 import type { Broker, Message } from '../../../core/contracts/broker.ts'
+import { type BrokerOptions, createBroker } from '../../../domain/broker/broker.ts'
+import { brokerAway } from '../../../domain/broker/errors.ts'
 import {
   createSubscriptions,
   type SubscriptionsOptions,

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
-import { createStore } from '../../../core/store/store.ts'
+import { createStore } from '../../../domain/store/store.ts'
 import { createDraft } from '../../../services/config/draft.ts'
 import { HEAD, parseHead, toPatchKey, toTable } from '../../../services/config/records.ts'
-import { parseSecretKey } from '../../../services/config/secret-key.ts'
+import { parseSecretKey } from '../../../services/config/secrets/secret-key.ts'
 import { createSnapshots } from '../../../services/config/snapshots.ts'
-import { formatJson, parseStored } from '../../../services/config/tree-text.ts'
+import { formatJson, parseStored } from '../../../services/config/tree/tree-text.ts'
 import { KEY, OTHER_KEY } from '../../fixtures/platform-config.ts'
 
 const TABLE = toTable('mx')

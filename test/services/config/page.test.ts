@@ -1,6 +1,6 @@
 import t from 'tap'
 import { toPage } from '../../../services/config/page.ts'
-import { parseStored } from '../../../services/config/tree-text.ts'
+import { parseStored } from '../../../services/config/tree/tree-text.ts'
 
 const TREE = parseStored(
   '{"b":{"2":"0","10":"0","a":{"x":["s"]}},"a":"0","a-b":{"c":"0"},"c":{},"b-":"0","b0":"0"}',

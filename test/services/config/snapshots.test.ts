@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
-import { createStore, type Store } from '../../../core/store/store.ts'
+import { createStore, type Store } from '../../../domain/store/store.ts'
 import {
   formatHead,
   HEAD,
@@ -10,7 +10,7 @@ import {
   type VersionEntry,
 } from '../../../services/config/records.ts'
 import { createSnapshots, readPatch } from '../../../services/config/snapshots.ts'
-import { formatJson } from '../../../services/config/tree-text.ts'
+import { formatJson } from '../../../services/config/tree/tree-text.ts'
 
 const TABLE = toTable('mx')
 const TREE = toTreeKey({})

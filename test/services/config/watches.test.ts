@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import type { StoreListener } from '../../../core/contracts/store.ts'
-import { createStore, type Store } from '../../../core/store/store.ts'
+import { createStore, type Store } from '../../../domain/store/store.ts'
 import { formatHead, HEAD, toTable, toTreeKey } from '../../../services/config/records.ts'
 import { createSnapshots, type Snapshot } from '../../../services/config/snapshots.ts'
-import { formatJson } from '../../../services/config/tree-text.ts'
+import { formatJson } from '../../../services/config/tree/tree-text.ts'
 import { createWatches } from '../../../services/config/watches.ts'
 
 const ID = 'config.Config.Watch'

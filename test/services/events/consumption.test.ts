@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CallStream } from '../../../sdk/call-stream.ts'
+import type { CallStream } from '../../../sdk/client/streams/call-stream.ts'
 import type { DeliveryMessage } from '../../../services/events/messages.ts'
 import { openPlatformEvents, type PlatformEvents } from '../../fixtures/platform-events.ts'
 

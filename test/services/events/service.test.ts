@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryEvents } from '../../../adapters/events/memory.ts'
-import { eventsAway, eventsFull } from '../../../core/events/errors.ts'
+import { eventsAway, eventsFull } from '../../../domain/events/errors.ts'
 import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog, openRegistry } from '../../fixtures/sdk-services.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Introduction } from '../../../core/network/handshake.ts'
+import type { Introduction } from '../../../domain/mesh/handshake.ts'
 import { createPeerCheck } from '../../../services/network/check-peer.ts'
 import { until } from '../../contracts/registry.ts'
 import { openEgress } from '../../fixtures/egress.ts'

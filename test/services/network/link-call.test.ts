@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
-import { MAX_MESSAGE_BYTES, MAX_TOLD_BYTES } from '../../../core/network/limits.ts'
+import { MAX_MESSAGE_BYTES, MAX_TOLD_BYTES } from '../../../domain/mesh/limits.ts'
 import { LinkCall, MAX_REASON } from '../../../services/network/link-call.ts'
 
 /** A call that nobody carries, and what its receiver was told. */

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { parseServerAddress } from '../../../core/network/address.ts'
-import { MAX_MESSAGE_BYTES } from '../../../core/network/limits.ts'
+import { parseServerAddress } from '../../../domain/mesh/address.ts'
+import { MAX_MESSAGE_BYTES } from '../../../domain/mesh/limits.ts'
 import { createAdmission } from '../../../services/network/admission.ts'
 import { createLink, type LinkEnd, type LinkOwner } from '../../../services/network/link.ts'
 import { obey, openPeer, openRelay, type PeerEnd } from '../../fixtures/network-peer.ts'

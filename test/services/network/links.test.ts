@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { MAX_PEERS } from '../../../core/network/limits.ts'
+import { MAX_PEERS } from '../../../domain/mesh/limits.ts'
 import { until } from '../../contracts/registry.ts'
 import { openServer, type Status, type TestServer, ways, where } from '../../fixtures/network.ts'
 import { openPeer, openRelay } from '../../fixtures/network-peer.ts'

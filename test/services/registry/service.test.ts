@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
-import { endpoint } from '../../../sdk/endpoint.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { createRegistryService } from '../../../services/registry/service.ts'
 import { openPlatformRegistry, type Services } from '../../fixtures/platform-registry.ts'
 import { createQuietLog, createService, openClient } from '../../fixtures/sdk-services.ts'

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import type { Registry } from '../../../core/contracts/registry.ts'
-import { Channel } from '../../../core/rpc/channel.ts'
+import { Channel } from '../../../core/rpc/ws/channel.ts'
 import { createDomains } from '../../../services/registry/domains.ts'
 import { createWatches, type WatchEvent } from '../../../services/registry/watches.ts'
 import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'

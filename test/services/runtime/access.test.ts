@@ -1,5 +1,5 @@
 import t from 'tap'
-import { mustBeAdmin, mustBeOperator } from '../../../sdk/account-checks.ts'
+import { mustBeAdmin, mustBeOperator } from '../../../sdk/auth/account-checks.ts'
 import type { Account, Context } from '../../../sdk/context.ts'
 import { createRunCheck } from '../../../services/runtime/access.ts'
 

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
-import { createSecretHasher } from '../../../core/auth/secret-hash.ts'
-import { createStore } from '../../../core/store/store.ts'
-import { createAccounts } from '../../../services/auth/accounts.ts'
+import { createSecretHasher } from '../../../core/auth/token/secret-hash.ts'
+import { createStore } from '../../../domain/store/store.ts'
+import { createAccounts } from '../../../services/auth/accounts/accounts.ts'
 import { createServiceAccounts, toAccountId } from '../../../services/runtime/accounts.ts'
 
 const KEY = { namespace: 'acme', name: 'helloworld', version: 'feature/x' }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Account, Rule } from '../../../core/contracts/auth.ts'
-import { Client } from '../../../sdk/client.ts'
+import { Client } from '../../../sdk/client/client.ts'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { openGate } from '../../fixtures/gates.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'

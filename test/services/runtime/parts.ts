@@ -1,5 +1,5 @@
 import type { RunOptions } from '../../../services/runtime/messages.ts'
-import type { Revision, ServiceRecord } from '../../../services/runtime/records.ts'
+import type { Revision, ServiceRecord } from '../../../services/runtime/state/records.ts'
 
 /** Options as callers that say nothing have them. */
 export const NO_OPTIONS: RunOptions = {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createQuota, noQuota } from '../../../core/quota.ts'
+import { createQuota, noQuota } from '../../../core/limits/quota.ts'
 import { createAdmission } from '../../../services/runtime/quotas.ts'
-import { type ServiceRecord, toObjectKey } from '../../../services/runtime/records.ts'
+import { type ServiceRecord, toObjectKey } from '../../../services/runtime/state/records.ts'
 import { makeRecord } from './parts.ts'
 
 const ID = 'runtime.Runtime.Create'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
-import { createStore } from '../../../core/store/store.ts'
+import { createStore } from '../../../domain/store/store.ts'
 import { createBlobs, toBlobTables } from '../../../services/store/blobs.ts'
 
 const DETAILS = { contentType: 'image/png', isPublic: true }

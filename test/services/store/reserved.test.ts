@@ -1,6 +1,6 @@
 import t from 'tap'
 import { toTable } from '../../../services/config/records.ts'
-import { TABLE as RUNTIME } from '../../../services/runtime/records.ts'
+import { TABLE as RUNTIME } from '../../../services/runtime/state/records.ts'
 import { toBlobTables } from '../../../services/store/blobs.ts'
 import { refuseReserved } from '../../../services/store/reserved.ts'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
-import { storeFull } from '../../../core/store/errors.ts'
+import { storeFull } from '../../../domain/store/errors.ts'
 import type { WatchEvent } from '../../../services/store/watches.ts'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'

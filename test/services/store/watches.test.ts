@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import type { StoreListener } from '../../../core/contracts/store.ts'
-import { createStore, type Store } from '../../../core/store/store.ts'
+import { createStore, type Store } from '../../../domain/store/store.ts'
 import { createWatches, type WatchEvent } from '../../../services/store/watches.ts'
 
 const TABLE = { database: 'mx', table: 'things' }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Endpoint } from '../../../core/contracts/registry.ts'
-import { schemaOf } from '../../../sdk/endpoint-schema.ts'
+import { schemaOf } from '../../../sdk/schema/endpoint-schema.ts'
 import { emptyDraft } from '../../../web/form/draft.ts'
 import { type Field, toField } from '../../../web/form/field.ts'
 import { fromRequest } from '../../../web/form/from-request.ts'

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { Type } from '../../../core/schema.ts'
-import type { JsonSchema } from '../../../sdk/json-schema.ts'
-import { compileSchema } from '../../../sdk/schema.ts'
-import { Bytes, Int64 } from '../../../sdk/schema-types.ts'
+import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
+import { compileSchema } from '../../../sdk/schema/schema.ts'
+import { Bytes, Int64 } from '../../../sdk/schema/schema-types.ts'
 import { type Field, toField } from '../../../web/form/field.ts'
 
 const part = (field: Field, name: string): Field => field.parts.find((each) => each.name === name)!

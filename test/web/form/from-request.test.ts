@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { JsonSchema } from '../../../sdk/json-schema.ts'
+import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
 import { toField } from '../../../web/form/field.ts'
 import { fromRequest } from '../../../web/form/from-request.ts'
 import { toRequest } from '../../../web/form/to-request.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JsonSchema } from '../../../sdk/json-schema.ts'
+import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
 import {
   type Draft,
   emptyDraft,
@@ -11,7 +11,7 @@ import {
 import { toField } from '../../../web/form/field.ts'
 import { fromRequest } from '../../../web/form/from-request.ts'
 import { parseRequest, toRequest } from '../../../web/form/to-request.ts'
-import { TOO_DEEP } from '../../../web/json-levels.ts'
+import { TOO_DEEP } from '../../../web/json/json-levels.ts'
 import { toBody } from '../../../web/rpc/frames.ts'
 
 /** A message of one field, `x`, with a draft of it. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JsonSchema } from '../../../sdk/json-schema.ts'
+import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
 import { type Draft, OUT, setDraft, withText } from '../../../web/form/draft.ts'
 import { toField } from '../../../web/form/field.ts'
 import {

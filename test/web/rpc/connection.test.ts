@@ -14,7 +14,7 @@ import {
   readU16,
   readU32,
   WINDOW_BYTES,
-} from '../../../core/rpc/frames.ts'
+} from '../../../core/rpc/ws/frames.ts'
 import { ROOT } from '../../../scripts/root.ts'
 import { type CallError, readCallError } from '../../../web/rpc/call-error.ts'
 import { type CallOptions, Connection } from '../../../web/rpc/connection.ts'

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { createSubscriptions } from '../../../../adapters/broker/nats/subscriptions.ts'
-import type { NatsLink } from '../../../../adapters/nats/link.ts'
+import type { NatsLink } from '../../../../adapters/nats/connection.ts'
 
 /** What a server that never refuses has been told; the real one: nats-faults.test.ts. */
 function open() {

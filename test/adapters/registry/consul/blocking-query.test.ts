@@ -5,9 +5,9 @@ import {
   type Question,
   startBlockingQuery,
 } from '../../../../adapters/registry/consul/blocking-query.ts'
-import { type Answer, joinChunks } from '../../../../adapters/registry/consul/client.ts'
-import { createConsulError } from '../../../../adapters/registry/consul/errors.ts'
-import { createSlots, type Slots } from '../../../../adapters/registry/consul/slots.ts'
+import { type Answer, joinChunks } from '../../../../adapters/registry/consul/http/client.ts'
+import { createConsulError } from '../../../../adapters/registry/consul/http/errors.ts'
+import { createSlots, type Slots } from '../../../../adapters/registry/consul/watch-slots.ts'
 import { until } from '../../../contracts/registry.ts'
 
 const PACE: Pace = {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createConsulClient } from '../../../../adapters/registry/consul/client.ts'
+import { createConsulClient } from '../../../../adapters/registry/consul/http/client.ts'
 import {
   createRegistrations,
   type Registrations,

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
-import { type Answer, joinChunks } from '../../../../adapters/registry/consul/client.ts'
+import { type Answer, joinChunks } from '../../../../adapters/registry/consul/http/client.ts'
 import {
   createSharedWatch,
   type SharedWatch,
 } from '../../../../adapters/registry/consul/shared-watch.ts'
-import { createSlots } from '../../../../adapters/registry/consul/slots.ts'
+import { createSlots } from '../../../../adapters/registry/consul/watch-slots.ts'
 import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
 import { until } from '../../../contracts/registry.ts'
 import { makeService } from '../../../fixtures/services.ts'

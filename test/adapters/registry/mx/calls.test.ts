@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { ask, WatchCall } from '../../../../adapters/registry/mx/calls.ts'
 import { GatewayError } from '../../../../core/errors.ts'
 import type { Dispatch } from '../../../../core/rpc/call.ts'
-import { Channel } from '../../../../core/rpc/channel.ts'
+import { Channel } from '../../../../core/rpc/ws/channel.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 import { openRpcService } from '../../../fixtures/rpc-service.ts'
 

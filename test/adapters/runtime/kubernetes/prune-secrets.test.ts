@@ -1,8 +1,8 @@
 import t from 'tap'
 import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
+import { createSpace } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
 import { createSecretPruner } from '../../../../adapters/runtime/kubernetes/prune-secrets.ts'
-import { createSpace } from '../../../../adapters/runtime/kubernetes/space.ts'
 import { openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 

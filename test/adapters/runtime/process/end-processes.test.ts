@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { endGroup } from '../../../../adapters/runtime/process/end-processes.ts'
-import { readProcess, readProcesses } from '../../../../core/process/processes.ts'
+import { readProcess, readProcesses } from '../../../../lib/process/processes.ts'
 
 /** A group whose shell has written a line: what it runs is there. */
 async function startGroup(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createSortedKeys } from '../../../../adapters/store/memory/sorted-keys.ts'
-import { compareKeys } from '../../../../core/store/compare-keys.ts'
+import { compareKeys } from '../../../../domain/store/compare-keys.ts'
 
 t.test(
   'what is walked is what was added and not deleted, in order, in both directions',

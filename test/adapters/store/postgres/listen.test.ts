@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createConnections } from '../../../../adapters/store/postgres/connections.ts'
+import { createConnections } from '../../../../adapters/store/postgres/client/connections.ts'
+import { parsePostgresUrl } from '../../../../adapters/store/postgres/client/url.ts'
 import { packEvents } from '../../../../adapters/store/postgres/events.ts'
 import { type Listening, listen } from '../../../../adapters/store/postgres/listen.ts'
-import { parsePostgresUrl } from '../../../../adapters/store/postgres/url.ts'
 import { type PostgresServer, startPostgres } from '../../../fixtures/postgres.ts'
 
 const table = { database: 'mx', table: 'users' }

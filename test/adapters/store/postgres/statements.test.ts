@@ -1,7 +1,7 @@
 import pg from 'pg'
 import t from 'tap'
+import { prepareSession } from '../../../../adapters/store/postgres/client/session.ts'
 import { prepareSchema } from '../../../../adapters/store/postgres/schema.ts'
-import { prepareSession } from '../../../../adapters/store/postgres/session.ts'
 import { createStatements, type Statement } from '../../../../adapters/store/postgres/statements.ts'
 import { startPostgres } from '../../../fixtures/postgres.ts'
 

@@ -8,8 +8,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openSandbox } from '../../../../core/process/sandbox/sandbox.ts'
-import { MX_FOLDER } from '../../../../services/runtime/builds/link-mx.ts'
+import { openSandbox } from '../../../../lib/process/sandbox/sandbox.ts'
+import { MX_FOLDER } from '../../../../services/runtime/builds/languages/link-mx.ts'
 import { createSandboxedBuilds } from '../../../../services/runtime/builds/sandboxed-build.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 

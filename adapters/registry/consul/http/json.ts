@@ -1,0 +1,57 @@
+import type { Endpoint, Value } from '../../../../core/contracts/registry.ts'
+import {
+  isRecord,
+  MAX_DEPTH,
+  readMap as readTexts,
+  readValue,
+} from '../../../../core/registry/decode-service.ts'
+
+export { isRecord }
+
+/** Most pairs read of a map. */
+const MAX_PAIRS = 256
+/** What a value is made of, in the order it is written. */
+const VALUE_KEYS = ['name', 'type', 'values']
+
+/** An object's own member of type string; empty when there is none. */
+export function readText(record: Readonly<Record<string, unknown>>, key: string): string {
+  const value = Object.hasOwn(record, key) ? record[key] : undefined
+  return typeof value === 'string' ? value : ''
+}
+
+/** The texts of a map: of its first 256 pairs. */
+export function readMap(value: unknown): Record<string, string> {
+  if (!isRecord(value)) return {}
+  if (Object.keys(value).length <= MAX_PAIRS) return readTexts(value)
+  return readTexts(Object.fromEntries(Object.entries(value).slice(0, MAX_PAIRS)))
+}
+
+/**
+ * An endpoint of parsed JSON, which is the reader's alone.
+ *
+ * @throws {SyntaxError} naming what is wrong.
+ */
+export function readEndpoint(value: Readonly<Record<string, unknown>>): Endpoint {
+  const name = readText(value, 'name')
+  if (name === '') throw new SyntaxError('an endpoint must have a name')
+  const { request, response, metadata } = value
+  return {
+    name,
+    request: isValue(request) ? request : readValue(request),
+    response: isValue(response) ? response : readValue(response),
+    metadata: readMap(metadata),
+  }
+}
+
+/** Whether a value is as it is to be read, so that it can be taken as it is: to copy those of ten thousand endpoints takes longer than to parse them. */
+function isValue(value: unknown, depth: number = MAX_DEPTH): value is Value {
+  if (!isRecord(value)) return false
+  let count = 0
+  for (const key in value) if (key !== VALUE_KEYS[count++]) return false
+  const { name, type, values } = value
+  if (count !== VALUE_KEYS.length || typeof name !== 'string' || typeof type !== 'string')
+    return false
+  if (!Array.isArray(values) || (depth === 0 && values.length > 0)) return false
+  for (const inner of values) if (!isValue(inner, depth - 1)) return false
+  return true
+}

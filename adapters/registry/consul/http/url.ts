@@ -1,0 +1,172 @@
+import { readWorkerCount } from '../../../../core/limits/worker-count.ts'
+import { isServiceName } from '../../../../core/registry/service-name.ts'
+import { suggest } from '../../../../lib/text/did-you-mean.ts'
+import { hideSecret } from '../../../../lib/text/redact-url.ts'
+import type { ConsulAddress } from './http-agent.ts'
+
+/** What a `consul://` text and the environment say. */
+export interface ConsulUrl extends ConsulAddress {
+  readonly domain?: string
+  /** As `ConsulRegistryOptions.maxWaiting`. */
+  readonly maxWaiting?: number
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const SCHEME = /^consuls?:\/\//
+const TLS_PARAMETERS = ['ca', 'cert', 'key']
+const PARAMETERS = ['dc', 'domain', 'max_waiting', ...TLS_PARAMETERS]
+const MAX_WAITING = 100_000
+/** Of the 200 connections Consul takes from an address: what the processes of a gateway share, and what each needs besides. */
+const SHARED_CONNECTIONS = 190
+const OTHER_CONNECTIONS = 17
+const MIN_WAITING = 8
+/** What may stand in a header field. */
+const TOKEN = /^[\x21-\x7e]{1,1024}$/
+const PORT = /:(\d+)(?:[/?#]|$)/
+const ENV_ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?(?::(\d{1,5}))?\/?$/
+
+/**
+ * Reads `consul://[token@][host[:port]][?dc=..&domain=..&max_waiting=..&ca=..&cert=..&key=..]`; `consuls` is HTTPS. What it
+ * leaves open is taken from the variables the Consul command line knows: `CONSUL_HTTP_ADDR`, `CONSUL_HTTP_TOKEN`, `CONSUL_HTTP_SSL`, `CONSUL_CACERT`,
+ * `CONSUL_CLIENT_CERT`, `CONSUL_CLIENT_KEY`.
+ *
+ * @throws {RangeError} naming the wrong part and what would be right; a token is not shown.
+ */
+export function parseConsulUrl(text: string, env: Environment = process.env): ConsulUrl {
+  const url = parseUrl(text)
+  const wrong = (what: string): RangeError =>
+    new RangeError(`${what}: Consul is consul://[token@]host:port?dc=..., got ${toShown(text)}`)
+  if (url.password !== '') throw wrong('a token stands alone before the @, without a colon')
+  if (url.pathname !== '' && url.pathname !== '/') throw wrong('a path means nothing here')
+  if (url.hash !== '') throw wrong('what follows # means nothing here')
+  const parameters = readParameters(url)
+  const given = readAddress(url) ?? readEnvAddress(env['CONSUL_HTTP_ADDR'] ?? '')
+  const secure =
+    url.protocol === 'consuls:' || (given.secure ?? readSsl(env['CONSUL_HTTP_SSL'] ?? ''))
+  const token = decode(url.username) || env['CONSUL_HTTP_TOKEN'] || undefined
+  if (token !== undefined && !TOKEN.test(token))
+    throw new RangeError('the token for Consul must be visible ASCII characters')
+  const { dc, domain } = parameters
+  if (domain !== undefined && !isServiceName(domain)) {
+    throw new RangeError(
+      `consul://...?domain= must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(domain.slice(0, 64))}`,
+    )
+  }
+  const caFile = parameters['ca'] || env['CONSUL_CACERT']
+  const certFile = parameters['cert'] || env['CONSUL_CLIENT_CERT']
+  const keyFile = parameters['key'] || env['CONSUL_CLIENT_KEY']
+  const maxWaiting = readMaxWaiting(parameters['max_waiting'], env)
+  if (!secure && TLS_PARAMETERS.some((key) => parameters[key]))
+    throw wrong('certificates are for consuls://')
+  return {
+    host: given.host,
+    port: given.port ?? (secure ? 8501 : 8500),
+    secure,
+    ...(token !== undefined && { token }),
+    ...(caFile && { caFile }),
+    ...(certFile && { certFile }),
+    ...(keyFile && { keyFile }),
+    ...(dc && { datacenter: dc }),
+    ...(domain && { domain }),
+    ...(maxWaiting !== undefined && { maxWaiting }),
+  }
+}
+
+interface Place {
+  readonly host: string
+  readonly port: number | undefined
+  /** Undefined: nothing was said. */
+  readonly secure?: boolean | undefined
+}
+
+function parseUrl(text: string): URL {
+  if (SCHEME.test(text) && URL.canParse(text)) return new URL(text)
+  const port = PORT.exec(text.replace(/^.*@/s, ''))?.[1]
+  if (SCHEME.test(text) && Number(port) > 65_535) {
+    throw new RangeError(
+      `the port of Consul must be 1 to 65535, got ${port?.slice(0, 20)} in ${toShown(text)}`,
+    )
+  }
+  throw new RangeError(
+    `Consul must be given as consul://[token@]host:port or consuls://..., got ${toShown(text)}`,
+  )
+}
+
+function readAddress({ hostname, port }: URL): Place | undefined {
+  if (hostname === '') return undefined
+  if (port === '0') throw new RangeError('the port of Consul must be 1 to 65535, got 0')
+  return { host: toBare(hostname), port: port === '' ? undefined : Number(port) }
+}
+
+function readEnvAddress(text: string): Place {
+  const match = ENV_ADDRESS.exec(text)
+  const [, scheme, host = '127.0.0.1', port] = match ?? []
+  if (match === null || Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) {
+    throw new RangeError(
+      `CONSUL_HTTP_ADDR must be host:port or http(s)://host:port, got ${toShown(text)}`,
+    )
+  }
+  // As the Consul command line has it: a scheme brings its own port.
+  const ports: Readonly<Record<string, number>> = { http: 80, https: 443 }
+  return {
+    host: toBare(host),
+    port: port === undefined ? ports[scheme ?? ''] : Number(port),
+    secure: scheme === undefined ? undefined : scheme === 'https',
+  }
+}
+
+function readParameters({ searchParams }: URL): Record<string, string> {
+  const read: Record<string, string> = {}
+  for (const [key, value] of searchParams) {
+    if (!PARAMETERS.includes(key)) {
+      const near = suggest(key, PARAMETERS)
+      const hint = near === undefined ? `known are ${PARAMETERS.join(', ')}` : `meant ${near}?`
+      throw new RangeError(`consul:// takes no ${JSON.stringify(key.slice(0, 64))}: ${hint}`)
+    }
+    if (value === '') throw new RangeError(`consul://...?${key}= must have a value`)
+    read[key] = value
+  }
+  return read
+}
+
+/** Undefined: as many as the registry takes by default. */
+function readMaxWaiting(text: string | undefined, env: Environment): number | undefined {
+  const workers = readWorkerCount(env)
+  if (text === undefined) {
+    if (workers === 1) return undefined
+    return Math.max(MIN_WAITING, Math.floor(SHARED_CONNECTIONS / workers) - OTHER_CONNECTIONS)
+  }
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= 1 && value <= MAX_WAITING) return value
+  throw new RangeError(
+    `consul://...?max_waiting= must be 1 to ${MAX_WAITING}, got ${JSON.stringify(text.slice(0, 64))}`,
+  )
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (cause) {
+    throw new RangeError('the token in consul://token@... must be percent-encoded', { cause })
+  }
+}
+
+/** What is neither true nor false must not send a token unencrypted. */
+function readSsl(text: string): boolean {
+  const value = text.toLowerCase()
+  if (['1', 't', 'true'].includes(value)) return true
+  if (['', '0', 'f', 'false'].includes(value)) return false
+  throw new RangeError(
+    `CONSUL_HTTP_SSL must be true or false, got ${JSON.stringify(text.slice(0, 64))}`,
+  )
+}
+
+function toBare(host: string): string {
+  return host.startsWith('[') ? host.slice(1, -1) : host
+}
+
+/** Without what may be a token. */
+function toShown(text: string): string {
+  return JSON.stringify(hideSecret(text).slice(0, 200))
+}

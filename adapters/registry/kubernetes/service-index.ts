@@ -1,0 +1,191 @@
+import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts'
+import { findChanges } from '../../../core/registry/diff.ts'
+import type { Change } from '../../kubernetes/list-watch.ts'
+import type { KubernetesService, Slice } from './objects.ts'
+import { findWarning, toService } from './to-service.ts'
+
+export interface PictureOptions {
+  /** Told of versions that are listed, as if there were no others. */
+  readonly onEvent: (event: RegistryEvent) => void
+  /** Called once for every Service that is left out, or does not get what it asks for. */
+  readonly onProblem: (message: string) => void
+}
+
+/** A Service not to be reached is undefined. */
+export type Services = KubernetesService | undefined
+
+/** What the namespace holds, as services. */
+export interface Picture {
+  /** Includes versions without a ready endpoint: they have no nodes. */
+  readonly getService: (name: string) => readonly Service[]
+  /** Versions that have nodes, or slices without a ready endpoint: their routes stay, and requests of them are 503. */
+  readonly listServices: () => Service[]
+  readonly replaceServices: (items: ReadonlyMap<string, Services>) => void
+  readonly changeServices: (changes: readonly Change<Services>[]) => void
+  readonly replaceSlices: (items: ReadonlyMap<string, Slice>) => void
+  readonly changeSlices: (changes: readonly Change<Slice>[]) => void
+}
+
+/** Shows nothing before both Services and slices were told: half of them would be a wrong picture. */
+export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
+  let services: Map<string, Services> | undefined
+  let slices: Map<string, Slice> | undefined
+  /** Names of slices by the name of their Service. */
+  const slicesOf = new Map<string, Set<string>>()
+  /** What each Service amounts to, by service name, then by the Service's own: several may be versions of one service. */
+  const parts = new Map<string, Map<string, Service>>()
+  /** Under which service name each Service is in `parts`. */
+  const nameOf = new Map<string, string>()
+  const versions = new Map<string, readonly Service[]>()
+  const problems = new Map<string, string>()
+  /** Services without a ready endpoint that have slices. */
+  const idle = new WeakSet<Service>()
+
+  const isListed = (service: Service): boolean => isRunning(service) || idle.has(service)
+
+  function setSlice(name: string, slice: Slice | undefined, dirty: Set<string>): void {
+    const old = slices!.get(name)
+    if (old !== undefined) {
+      const names = slicesOf.get(old.service)!
+      names.delete(name)
+      if (names.size === 0) slicesOf.delete(old.service)
+      slices!.delete(name)
+      dirty.add(old.service)
+    }
+    if (slice === undefined) return
+    slices!.set(name, slice)
+    slicesOf.set(slice.service, (slicesOf.get(slice.service) ?? new Set()).add(name))
+    dirty.add(slice.service)
+  }
+
+  /** Undefined: not to be reached, or with a problem. */
+  function read(name: string): Service | undefined {
+    const from = services!.get(name)
+    let problem: string | undefined
+    const report = (message: string): void => {
+      problem = message
+      if (problem !== problems.get(name)) onProblem(problem)
+    }
+    try {
+      if (from === undefined) return undefined
+      const names = [...(slicesOf.get(name) ?? [])]
+      const service = toService(
+        from,
+        names.map((slice) => slices!.get(slice)!),
+      )
+      if (names.length > 0 && !isRunning(service)) idle.add(service)
+      const warning = findWarning(from)
+      if (warning !== undefined) report(`Kubernetes service ${name}: ${warning}`)
+      return service
+    } catch (error) {
+      report(`Kubernetes service ${name} is left out: ${(error as Error).message}`)
+      return undefined
+    } finally {
+      if (problem === undefined) problems.delete(name)
+      else problems.set(name, problem)
+    }
+  }
+
+  /** Looks at these Services again and tells what became different. */
+  function update(dirty: Iterable<string>): void {
+    if (services === undefined || slices === undefined) return
+    const touched = new Set<string>()
+    for (const name of dirty) {
+      const old = nameOf.get(name)
+      const service = read(name)
+      if (old !== undefined) {
+        touched.add(old)
+        parts.get(old)!.delete(name)
+        nameOf.delete(name)
+      }
+      if (service === undefined) continue
+      touched.add(service.name)
+      nameOf.set(name, service.name)
+      parts.set(service.name, (parts.get(service.name) ?? new Map()).set(name, service))
+    }
+    const events: RegistryEvent[] = []
+    for (const name of touched) {
+      const before = versions.get(name) ?? []
+      const after = merge(parts.get(name)!, isListed)
+      if (after.length > 0) versions.set(name, after)
+      else {
+        versions.delete(name)
+        parts.delete(name)
+      }
+      events.push(...findChanges(before.filter(isListed), after.filter(isListed)))
+    }
+    // Listeners may ask: the picture is whole before the first is told.
+    for (const event of events) onEvent(event)
+  }
+
+  return {
+    getService: (name) => versions.get(name) ?? [],
+    listServices: () => [...versions.values()].flat().filter(isListed),
+
+    replaceServices(items) {
+      const old = services ?? new Map<string, Services>()
+      services = new Map(items)
+      const names = new Set([...old.keys(), ...items.keys()])
+      update([...names].filter((name) => isNew(old.get(name), items.get(name))))
+    },
+
+    changeServices(changes) {
+      const dirty = new Set<string>()
+      for (const { name, item } of changes) {
+        if (item === undefined) services!.delete(name)
+        else services!.set(name, item)
+        dirty.add(name)
+      }
+      update(dirty)
+    },
+
+    replaceSlices(items) {
+      const dirty = new Set(slices === undefined ? services?.keys() : [])
+      slices ??= new Map()
+      for (const name of [...slices.keys()]) if (!items.has(name)) setSlice(name, undefined, dirty)
+      for (const [name, slice] of items)
+        if (isNew(slices.get(name), slice)) setSlice(name, slice, dirty)
+      update(dirty)
+    },
+
+    changeSlices(changes) {
+      const dirty = new Set<string>()
+      for (const { name, item } of changes) setSlice(name, item, dirty)
+      update(dirty)
+    },
+  }
+}
+
+function isRunning({ nodes }: Service): boolean {
+  return nodes.length > 0
+}
+
+/** Whether an object was written since it was told last; a list tells of all. */
+function isNew(
+  old: { revision: string } | undefined,
+  item: { revision: string } | undefined,
+): boolean {
+  return old?.revision !== item?.revision || item?.revision === ''
+}
+
+/** One entry for each version, the description that of the first Service by name that has nodes, the nodes those of all. */
+function merge(
+  parts: ReadonlyMap<string, Service>,
+  isListed: (service: Service) => boolean,
+): Service[] {
+  const merged = new Map<string, Service>()
+  const sorted = [...parts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, service]) => service)
+  const rank = (part: Service): number => (isRunning(part) ? 0 : isListed(part) ? 1 : 2)
+  for (const service of sorted.sort((a, b) => rank(a) - rank(b))) {
+    const known = merged.get(service.version)
+    if (known === undefined) {
+      merged.set(service.version, service)
+      continue
+    }
+    const ids = new Set(known.nodes.map(({ id }) => id))
+    const others = service.nodes.filter(({ id }) => !ids.has(id))
+    if (others.length > 0)
+      merged.set(service.version, { ...known, nodes: [...known.nodes, ...others] })
+  }
+  return [...merged.values()]
+}

@@ -1,0 +1,32 @@
+import { once } from 'node:events'
+import { connect, type IncomingHttpHeaders } from 'node:http2'
+import type { Scenario } from '../scenarios.ts'
+
+/**
+ * Makes one call over HTTP/2: load sees statuses of HTTP alone, and errors of gRPC come with 200.
+ *
+ * @throws {Error} unless it is answered OK.
+ */
+export async function checkGrpc(url: string, { body }: Scenario): Promise<void> {
+  const { origin, pathname } = new URL(url)
+  const session = connect(origin, { rejectUnauthorized: false })
+  try {
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': pathname, te: 'trailers' },
+      'content-type': body!.type,
+    })
+    let fields: IncomingHttpHeaders = {}
+    for (const event of ['response', 'trailers'])
+      stream.on(event, (more: IncomingHttpHeaders) => {
+        fields = { ...fields, ...more }
+      })
+    stream.end(body!.create())
+    stream.resume()
+    await once(stream, 'close')
+    const { ':status': status, 'grpc-status': code, 'grpc-message': message } = fields
+    if (Number(status) !== 200 || code !== '0')
+      throw new Error(`answering ${status}, grpc-status ${code}: ${message ?? ''}`)
+  } finally {
+    session.close()
+  }
+}

@@ -1,0 +1,112 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findNginx } from '../../rivals/nginx.ts'
+import { ROOT, toNodeCommand } from '../../rivals/rival.ts'
+import type { Scenario } from '../scenarios.ts'
+import { LARGE_JSON, SMALL_JSON, SMALL_PROTOBUF } from './documents.ts'
+import { createFolder, findPort, OTHER_CORES, type Program, startProgram } from './processes.ts'
+import { waitUntilOpen, waitUntilReady } from './ready.ts'
+
+/** Ports of 127.0.0.1 that rivals forward to; 0: not started. */
+export interface BackendPorts {
+  /** Plain HTTP, answered at once. */
+  readonly port: number
+  /** Plain HTTP, answered by a program: late, or by streams. */
+  readonly serverPort: number
+  /** gRPC. */
+  readonly grpcPort: number
+  /** For mx: the service that answers the same by the call protocol. */
+  readonly servicePort: number
+}
+
+/** The programs all rivals forward to. */
+export interface Backend extends BackendPorts {
+  /** Process of the service; 0: not started. */
+  readonly servicePid: number
+  /** What a scenario's requests are answered by, for the results. */
+  readonly describe: (scenario: Scenario) => string
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Starts what `scenarios` need: nginx answering by itself (where it is missing a small Node.js server, which is slower than
+ * what is measured), that server for what nginx cannot do, and the service of the RPC scenarios.
+ */
+export async function startBackend(scenarios: readonly Scenario[]): Promise<Backend> {
+  const folder = createFolder()
+  const nginx = findNginx()
+  const programs: Program[] = []
+  const start = (command: readonly string[]): Program => {
+    const program = startProgram(command, OTHER_CORES)
+    programs.push(program)
+    return program
+  }
+  const startHttp = async (toCommand: (port: number) => readonly string[]): Promise<number> => {
+    const port = await findPort()
+    await waitUntilReady(start(toCommand(port)), `http://127.0.0.1:${port}/bench/hello`)
+    return port
+  }
+  const startServer = () =>
+    startHttp((port) => toNodeCommand('http/servers/backend-server', String(port)))
+  const startGrpc = async () => {
+    const port = await findPort()
+    await waitUntilOpen(start(toNodeCommand('http/servers/grpc-server', String(port))), port)
+    return port
+  }
+  const startService = async () => {
+    const port = await findPort()
+    const program = start(toNodeCommand('http/servers/rpc-service', String(port)))
+    await waitUntilOpen(program, port)
+    return { servicePort: port, servicePid: program.pid }
+  }
+  const stop = async () => {
+    for (const program of programs) await program.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const needs = (field: 'backend' | 'handler', value: string) =>
+    scenarios.some((scenario) => scenario[field] === value)
+  try {
+    const port = await (nginx === undefined
+      ? startServer()
+      : startHttp((free) => [nginx, '-p', folder, '-c', writeFiles(folder, free)]))
+    const serverPort = needs('backend', 'server') ? await startServer() : 0
+    const grpcPort = needs('backend', 'grpc') ? await startGrpc() : 0
+    const none = { servicePort: 0, servicePid: 0 }
+    const service = needs('handler', 'rpc') ? await startService() : none
+    const describe = (scenario: Scenario) => describeBackend(scenario, nginx !== undefined)
+    return { port, serverPort, grpcPort, ...service, describe, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** The port a rival forwards a scenario's requests to, as plain HTTP. */
+export function findBackendPort({ backend }: Scenario, ports: BackendPorts): number {
+  if (backend === 'grpc') return ports.grpcPort
+  return backend === 'server' ? ports.serverPort : ports.port
+}
+
+/** Writes what nginx serves. @returns the path of its configuration. */
+function writeFiles(folder: string, port: number): string {
+  writeFileSync(join(folder, '64k.bin'), Buffer.alloc(64 * 1024, 'x'))
+  writeFileSync(join(folder, '1m.bin'), Buffer.alloc(1024 * 1024, 'x'))
+  writeFileSync(join(folder, 'large.json'), LARGE_JSON)
+  const template = readFileSync(join(ROOT, 'bench/http/servers/backend.nginx.conf'), 'utf8')
+  const file = join(folder, 'backend.nginx.conf')
+  const text = template
+    .replaceAll('{{folder}}', folder)
+    .replaceAll('{{port}}', String(port))
+    .replaceAll('{{small}}', SMALL_JSON)
+    .replaceAll('{{protobuf}}', SMALL_PROTOBUF.toString('latin1'))
+  writeFileSync(file, text, 'latin1')
+  return file
+}
+
+function describeBackend({ backend, handler }: Scenario, hasNginx: boolean): string {
+  if (backend === 'grpc') return 'node:http2'
+  const missing = 'node:http (nginx is not installed: the backend is the bottleneck)'
+  const direct = hasNginx ? 'nginx `return 200`' : missing
+  const plain = backend === 'server' ? 'node:http' : direct
+  return handler === 'rpc' ? `${plain}; of mx a service made with its SDK` : plain
+}

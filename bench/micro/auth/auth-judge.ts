@@ -1,0 +1,62 @@
+import { createGate } from '../../../core/auth/authorizer.ts'
+import type { Access, Account, AuthSource, Rule } from '../../../core/contracts/auth.ts'
+import type { Micro } from '../micro.ts'
+
+const resource = { type: 'service', name: 'service7', endpoint: 'Greeter.Hello' }
+const jane: Account = {
+  ...({ id: 'jane', name: 'jane', type: 'user', issuer: 'mx' } as const),
+  scopes: ['scope1', 'scope7'],
+  metadata: {},
+}
+const open: Rule = {
+  ...({ id: 'open', scope: '', access: 'GRANTED', priority: 0 } as const),
+  resource: { type: '*', name: '*', endpoint: '*' },
+}
+
+/** One for a handler of each of 1 000 services, for each of 10 of 1 000 scopes. */
+const many = Array.from({ length: 10_000 }, (_, i): Rule => {
+  const resource = { type: 'service', name: `service${i % 1000}`, endpoint: 'Greeter.*' }
+  const scope = `scope${Math.floor(i / 1000) * 100 + (i % 100)}`
+  return { id: `rule${i}`, scope, access: 'GRANTED', priority: i % 3, resource }
+})
+
+async function* watch<T>(value: T, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
+  yield value
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+}
+
+async function createJudge(rules: readonly Rule[], account: Account | undefined) {
+  const source: AuthSource = {
+    watchRules: (_, signal) => watch(rules, signal),
+    watchNamespaces: (signal) => watch(new Set<string>(), signal),
+    watchTokens: (signal) => watch({ keys: new Map(), isRevoked: () => false }, signal),
+  }
+  const gate = createGate(source)
+  const access: Access = { namespace: 'mx', account, resource }
+  await gate.judge(access)
+  return { gate, judge: () => gate.judge(access) }
+}
+
+const anybody = await createJudge([open], undefined)
+const known = await createJudge([open], jane)
+const anybodyOfMany = await createJudge([...many, open], undefined)
+const knownOfMany = await createJudge([...many, open], jane)
+
+const micro: Micro = {
+  benches: {
+    'the public rule, nobody': anybody.judge,
+    'the public rule, an account': known.judge,
+    '10 000 rules, 1 000 scopes, nobody': anybodyOfMany.judge,
+    '10 000 rules, 1 000 scopes, an account': knownOfMany.judge,
+  },
+  budgetNs: {
+    'the public rule, nobody': 100,
+    'the public rule, an account': 100,
+    '10 000 rules, 1 000 scopes, nobody': 100,
+  },
+  close() {
+    for (const { gate } of [anybody, known, anybodyOfMany, knownOfMany]) gate.close()
+  },
+}
+
+export default micro

@@ -1,0 +1,18 @@
+import type { Micro } from '../micro.ts'
+import { createAuthBench } from './auth-parts.ts'
+
+const few = await createAuthBench(0)
+const many = await createAuthBench(10_000)
+
+const micro: Micro = {
+  benches: {
+    'the exchange itself': few.createRun(false, undefined),
+    'the public rule': few.createRun(true, undefined),
+    'the public rule behind 10 000 others': many.createRun(true, undefined),
+  },
+  close() {
+    for (const { close } of [few, many]) close()
+  },
+}
+
+export default micro

@@ -1,0 +1,55 @@
+import { verify } from 'node:crypto'
+import { createGate } from '../../../core/auth/authorizer.ts'
+import { createBenchPlugin } from '../gateway-parts.ts'
+import type { Micro } from '../micro.ts'
+import { createBenchChain, createBenchSource, passChain } from './auth-parts.ts'
+
+const TOKENS = 1000
+/** Each has seen none of the tokens; they last for one measurement. */
+const GATES = 20
+
+const { source, issue, publicKey } = createBenchSource(0)
+const [known, ...tokens] = await issue(TOKENS + 1)
+const closers: (() => void)[] = []
+
+/** One exchange through a chain with the plugin `auth`, with a token its gate never saw, at the times `nowMs` tells. */
+async function createFirst(nowMs: () => number) {
+  const gates = Array.from({ length: GATES }, () => createGate(source, { nowMs }))
+  closers.push(...gates.map(({ close }) => close))
+  const resource = { type: 'service', name: 'service7', endpoint: 'Greeter.Hello' }
+  for (const gate of gates) {
+    await gate.judge({ namespace: 'mx', account: undefined, resource })
+    await gate.identify(known!)
+  }
+  const chains = gates.map((gate) => createBenchChain([createBenchPlugin('auth', {}, gate)]))
+  let i = 0
+  return () => {
+    const chain = chains[Math.floor(i / TOKENS)]
+    if (chain === undefined) throw new RangeError('out of tokens')
+    return passChain(chain, `Bearer ${tokens[i++ % TOKENS]}`)
+  }
+}
+
+const [signed, signature] = split(tokens[0]!)
+
+function split(token: string): [Buffer, Buffer] {
+  const end = token.lastIndexOf('.')
+  return [Buffer.from(token.slice(0, end)), Buffer.from(token.slice(end + 1), 'base64url')]
+}
+
+const startMs = Date.now()
+let ms = startMs
+
+const micro: Micro = {
+  benches: {
+    'the signature itself': () => verify(null, signed, publicKey, signature),
+    'a token never seen before': await createFirst(() => ++ms),
+    'a token never seen before, another in the same millisecond': await createFirst(() => startMs),
+  },
+  budgetNs: { 'a token never seen before': 150_000 },
+  close() {
+    for (const close of closers) close()
+  },
+}
+
+export default micro

@@ -1,0 +1,91 @@
+import type { IncomingCall } from '../../../core/rpc/call.ts'
+import { ClientConnection } from '../../../core/rpc/ws/client-connection.ts'
+import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
+import type { Micro } from '../micro.ts'
+import {
+  BenchCall,
+  LastMessage,
+  packFrames,
+  REPLY_BODY,
+  REPLY_METADATA,
+  renumberFrames,
+} from './frame-parts.ts'
+
+/** Longer than all benches together: none of the calls under way is over in between. */
+const TIMEOUT_MS = 3_600_000
+/** A prime: goes through the calls under way in no order in particular. */
+const STRIDE = 7919
+
+const call = packFrames(1, (writer) => writer.call(1, 0, TIMEOUT_MS, new BenchCall()))
+const reply = packFrames(1, (writer) => writer.reply(1, 0, REPLY_METADATA, REPLY_BODY))
+const closers: (() => void)[] = []
+
+/** The caller's end: a call more, and the answer to one of those under way. */
+function createCalls(pending: number): () => void {
+  const owner = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
+  const client = new ClientConnection(new LastMessage(), owner)
+  closers.push(() => client.close('done'))
+  let id = 0
+  const send = (): number => {
+    const next = new BenchCall()
+    next.timeoutMs = TIMEOUT_MS
+    client.call(next)
+    client.onDrain()
+    return ++id
+  }
+  const underWay = Array.from({ length: pending }, send)
+  let at = 0
+  return () => {
+    renumberFrames(reply, 1, underWay[at]!)
+    underWay[at] = send()
+    client.onMessage(reply, true)
+    if (client.pending !== pending) throw new Error(`${client.pending} calls are under way`)
+    at = (at + STRIDE) % pending
+  }
+}
+
+/** The service's end: a call more, and the answer to one of those under way. */
+function createService(pending: number): () => void {
+  const underWay: IncomingCall[] = []
+  let at = 0
+  const server = new ServerConnection((incoming) => {
+    underWay[at] = incoming
+  })
+  server.open(new LastMessage())
+  closers.push(() => server.close())
+  let id = 0
+  const receive = (): void => {
+    renumberFrames(call, 1, ++id)
+    server.onMessage(call, true)
+  }
+  for (; at < pending; at++) receive()
+  at = 0
+  return () => {
+    underWay[at]!.reply(REPLY_METADATA, REPLY_BODY)
+    receive()
+    server.onDrain()
+    if (server.pending !== pending) throw new Error(`${server.pending} calls are under way`)
+    at = (at + STRIDE) % pending
+  }
+}
+
+const micro: Micro = {
+  benches: {
+    'a call and an answer, 10 under way': createCalls(10),
+    'a call and an answer, 100 000 under way': createCalls(100_000),
+    'served, 10 under way': createService(10),
+    'served, 100 000 under way': createService(100_000),
+  },
+  // Many cost more than few, since what lives longer the garbage collector has to move; 400 000 cost what 100 000 do.
+  budgetNs: {
+    'a call and an answer, 10 under way': 3000,
+    'a call and an answer, 100 000 under way': 6000,
+    'served, 10 under way': 3000,
+    'served, 100 000 under way': 6000,
+  },
+  close() {
+    for (const close of closers) close()
+  },
+}
+
+export default micro

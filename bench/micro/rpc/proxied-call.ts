@@ -1,0 +1,77 @@
+import { forwardCall } from '../../../core/rpc/proxy-call.ts'
+import { ClientConnection } from '../../../core/rpc/ws/client-connection.ts'
+import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
+import type { Pool } from '../../../core/upstream/pool/pool.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
+import type { Micro } from '../micro.ts'
+import {
+  BenchCall,
+  LastMessage,
+  packFrames,
+  REPLY_BODY,
+  REPLY_METADATA,
+  renumberFrames,
+} from './frame-parts.ts'
+
+/** Calls of one turn of the event loop under load. */
+const CALLS = 64
+const SERVICE = new BenchCall().service
+
+const owner = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
+
+/** A proxy with one caller and one node: a message of `count` calls comes in, goes out, and so do the replies. */
+function createProxy(count: number): { pass: () => void; close: () => void } {
+  const client = new ClientConnection(new LastMessage(), owner)
+  const upstream = new Upstream(SERVICE, {
+    createPool: () => undefined as unknown as Pool,
+    findCaller: () => ({
+      pending: 0,
+      call: (call) => client.call(call),
+      drain: () => {},
+      close: () => {},
+    }),
+  })
+  const node = { id: 'a', address: '127.0.0.1:1', metadata: { protocol: 'mx' } }
+  upstream.update([
+    { name: SERVICE, version: 'latest', metadata: {}, endpoints: [], nodes: [node] },
+  ])
+  const server = new ServerConnection((call) => forwardCall(call, () => upstream))
+  server.open(new LastMessage())
+  const calls = packFrames(count, (writer) => writer.call(1, 0, 10_000, new BenchCall()))
+  const replies = packFrames(count, (writer) => writer.reply(1, 0, REPLY_METADATA, REPLY_BODY))
+  let id = 1
+  return {
+    pass() {
+      renumberFrames(calls, count, id)
+      renumberFrames(replies, count, id)
+      id += count
+      server.onMessage(calls, true)
+      client.onDrain()
+      client.onMessage(replies, true)
+      server.onDrain()
+      if (server.pending > 0) throw new Error(`${server.pending} calls have no answer`)
+    },
+    close() {
+      client.close('done')
+      server.close()
+    },
+  }
+}
+
+const alone = createProxy(1)
+const packed = createProxy(CALLS)
+
+const micro: Micro = {
+  benches: {
+    'a call alone in its message': alone.pass,
+    [`${CALLS} calls of a message`]: packed.pass,
+  },
+  // A microsecond at each end, as of any connection, and one in between.
+  budgetNs: { [`${CALLS} calls of a message`]: CALLS * 3000 },
+  close() {
+    alone.close()
+    packed.close()
+  },
+}
+
+export default micro

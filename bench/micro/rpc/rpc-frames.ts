@@ -1,0 +1,60 @@
+import { ClientConnection } from '../../../core/rpc/ws/client-connection.ts'
+import { FrameWriter } from '../../../core/rpc/ws/frame-writer.ts'
+import { HEADER_BYTES, MESSAGE_MAX_BYTES, readFrames } from '../../../core/rpc/ws/frames.ts'
+import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
+import type { Micro } from '../micro.ts'
+import {
+  BenchCall,
+  LastMessage,
+  packFrames,
+  REPLY_BODY,
+  REPLY_METADATA,
+  renumberFrames,
+} from './frame-parts.ts'
+
+/** Calls of one turn of the event loop under load. */
+const CALLS = 64
+
+const parts = new BenchCall()
+const calls = packFrames(CALLS, (writer) => writer.call(1, 0, 10_000, parts))
+const replies = packFrames(CALLS, (writer) => writer.reply(1, 0, REPLY_METADATA, REPLY_BODY))
+const writer = new FrameWriter(new LastMessage(), MESSAGE_MAX_BYTES)
+const ignore = { closed: false, onFrame: () => undefined }
+
+const server = new ServerConnection((call) => call.reply(REPLY_METADATA, REPLY_BODY))
+server.open(new LastMessage())
+let serverId = 1
+
+const owner = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
+const client = new ClientConnection(new LastMessage(), owner)
+let clientId = 1
+
+const micro: Micro = {
+  benches: {
+    'encode a CALL': () => writer.call(1, 0, 10_000, parts),
+    'encode a REPLY': () => writer.reply(1, 0, REPLY_METADATA, REPLY_BODY),
+    [`find ${CALLS} frames in ${calls.length - CALLS * HEADER_BYTES} bytes`]: () =>
+      readFrames(calls, ignore, MESSAGE_MAX_BYTES),
+    [`serve ${CALLS} calls of a message`]: () => {
+      renumberFrames(calls, CALLS, serverId)
+      serverId += CALLS
+      server.onMessage(calls, true)
+      server.onDrain()
+    },
+    [`make ${CALLS} calls, read their replies`]: () => {
+      for (let i = 0; i < CALLS; i++) client.call(new BenchCall())
+      client.onDrain()
+      renumberFrames(replies, CALLS, clientId)
+      clientId += CALLS
+      client.onMessage(replies, true)
+    },
+  },
+  // A microsecond a call at each end.
+  budgetNs: {
+    [`serve ${CALLS} calls of a message`]: CALLS * 1000,
+    [`make ${CALLS} calls, read their replies`]: CALLS * 1000,
+  },
+  close: () => client.close('done'),
+}
+
+export default micro

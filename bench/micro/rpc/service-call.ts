@@ -1,0 +1,101 @@
+import { REPLY } from '../../../core/rpc/ws/frames.ts'
+import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
+import { Type } from '../../../core/schema.ts'
+import { createServiceLog } from '../../../sdk/log/service-log.ts'
+import { createDispatcher } from '../../../sdk/service/dispatch.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import type { Micro } from '../micro.ts'
+import { BenchCall, LastMessage, packFrames, renumberFrames } from './frame-parts.ts'
+
+/** Calls of one turn of the event loop under load. */
+const CALLS = 64
+/** Where the type of a message's first frame stands (docs/protocol.md §2.2). */
+const TYPE_AT = 4
+const SERVICE = 'go.mx.api.helloworld'
+
+const Request = Type.Object({ name: Type.String() })
+const Response = Type.Object({
+  message: Type.String(),
+  id: Type.Integer(),
+  tags: Type.Array(Type.String()),
+  ok: Type.Boolean(),
+})
+const answer = (name: string) => ({
+  message: `Hello ${name}`,
+  id: 12345,
+  tags: ['a', 'b'],
+  ok: true,
+})
+
+const { dispatch } = createDispatcher({
+  service: SERVICE,
+  log: createServiceLog({ service: SERVICE, write: () => {} }),
+  handlers: {
+    Helloworld: {
+      call: endpoint({
+        request: Request,
+        response: Response,
+        handle: ({ name }) => answer(name),
+      }),
+      later: endpoint({
+        request: Request,
+        response: Response,
+        handle: async ({ name }) => answer(name),
+      }),
+    },
+  },
+})
+
+/** A service at the end of a connection, and a message of `count` calls to it: frames in, frames out. */
+function createService(endpointName: string, count: number) {
+  const socket = new LastMessage()
+  const server = new ServerConnection(dispatch)
+  server.open(socket)
+  const call = new BenchCall()
+  call.endpoint = endpointName
+  const message = packFrames(count, (writer) => writer.call(1, 0, 10_000, call))
+  let id = 1
+  const send = (): void => {
+    renumberFrames(message, count, id)
+    id += count
+    server.onMessage(message, true)
+  }
+  /** Sends the answers. @throws {Error} when they are none. */
+  const flush = (): void => {
+    server.onDrain()
+    const { last } = socket
+    if (server.pending > 0 || last[TYPE_AT] !== REPLY) throw new Error(`no answer: ${last}`)
+  }
+  return { send, flush }
+}
+
+const alone = createService('Helloworld.Call', 1)
+const packed = createService('Helloworld.Call', CALLS)
+const later = createService('Helloworld.Later', CALLS)
+
+const micro: Micro = {
+  benches: {
+    'a call alone in its message': () => {
+      alone.send()
+      alone.flush()
+    },
+    [`${CALLS} calls of a message`]: () => {
+      packed.send()
+      packed.flush()
+    },
+    [`${CALLS} calls of a message, the handler is async`]: async () => {
+      later.send()
+      // The end of the turn: every promise has settled by then.
+      await new Promise(setImmediate)
+      later.flush()
+    },
+  },
+  // 10 µs a call, validation of request and response included.
+  budgetNs: {
+    'a call alone in its message': 10_000,
+    [`${CALLS} calls of a message`]: CALLS * 10_000,
+    [`${CALLS} calls of a message, the handler is async`]: CALLS * 10_000,
+  },
+}
+
+export default micro

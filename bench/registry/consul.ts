@@ -1,0 +1,156 @@
+// What a large Consul costs a gateway, between real processes: `npm run bench:consul [-- services nodes]`.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { readOrigin, writeResult } from '../http/results.ts'
+import { isInstalled, readUsage } from '../http/servers/processes.ts'
+import { untilAnswer } from './ask.ts'
+import { makeLargeService, writeCatalog } from './catalog.ts'
+import { measureChanges } from './faults/changes.ts'
+import { type Figure, formatFigures, isFine } from './figures.ts'
+import { startService } from './processes/programs.ts'
+import { onStage, type Stage, startConsul, toText } from './stage.ts'
+
+const MIB = 1024 ** 2
+/** What is wanted with 5 000 services of 20 nodes. */
+const WANTED = { startMs: 2000, changeMs: 1000, memoryMiB: 300 }
+/** Requests under way while services come into use. */
+const CLIENTS = 32
+/** As many questions wait at Consul, the known service's and that of the catalog among them. */
+const WATCHED_AT_ONCE = 100
+
+function* makeServices(services: number, nodes: number, address: string) {
+  for (let i = 0; i < services; i++) {
+    const name = toName(i)
+    yield makeLargeService(
+      name,
+      Array.from({ length: nodes }, (_, node) => ({
+        id: `${name}-${node}`,
+        address,
+        metadata: { protocol: 'http', transport: 'http', server: 'uws', registry: 'consul' },
+      })),
+    )
+  }
+}
+
+const toName = (i: number): string => `go.mx.api.s${i}`
+
+/** Asks every service once, for what it declares: else none would be in use. */
+async function useAll({ gateway }: Stage, from: number, to: number): Promise<void> {
+  let next = from
+  const work = async (): Promise<void> => {
+    while (next < to) {
+      const reply = await fetch(`http://${gateway.address}/s${next++}/bench/where`)
+      await reply.arrayBuffer()
+      if (reply.status !== 200) throw new Error(`s${next - 1} was answered ${reply.status}`)
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, work))
+}
+
+/** From a node's registration until it answers, in turn with 20 others. */
+async function measureNode(stage: Stage, i: number): Promise<number> {
+  const service = await startService(toName(i), '')
+  try {
+    const node = { ...stage.known.nodes[0]!, id: `${toName(i)}-real`, address: service.address }
+    await stage.registry.register!({ ...stage.known, name: toName(i), nodes: [node] })
+    const url = `http://${stage.gateway.address}/s${i}/bench/where`
+    return await untilAnswer(url, ({ pid }) => pid === service.program.pid, 150_000)
+  } finally {
+    await service.stop()
+  }
+}
+
+async function measure(services: number, nodes: number): Promise<readonly Figure[]> {
+  const agent = await startConsul()
+  // All nodes of all services.
+  const backend = createServer((_, reply) => {
+    reply.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  })
+  backend.listen(0, '127.0.0.1')
+  await once(backend, 'listening')
+  const { port } = backend.address() as AddressInfo
+  const note = (text: string): boolean => process.stderr.write(`${text}\n`)
+  try {
+    note(`writing ${services} services of ${nodes} nodes`)
+    const startMs = performance.now()
+    await writeCatalog(agent, makeServices(services, nodes, `127.0.0.1:${port}`))
+    const writtenMs = performance.now() - startMs
+    return await onStage({ registry: toText(agent), services: 1 }, async (stage) => {
+      const { probe, program, readyMs } = stage.gateway
+      const readMiB = (): number => readUsage(program.pid).rssBytes / MIB
+      const startMiB = readMiB()
+      note('changes')
+      const changes = await measureChanges(stage, WANTED.changeMs)
+      note('some services come into use')
+      const some = Math.min(WATCHED_AT_ONCE, services)
+      await useAll(stage, 0, some)
+      const someMs = await measureNode(stage, some - 1)
+      note('all services come into use')
+      await probe.reset()
+      const useMs = performance.now()
+      await useAll(stage, some, services)
+      const usedMs = performance.now() - useMs
+      const usedMiB = readMiB()
+      const { loop } = await probe.sample()
+      const lastMs = await measureNode(stage, services - 1)
+      const lastMiB = readMiB()
+      const { heapUsed, external } = await probe.collect()
+      const memory = { unit: 'MiB', most: WANTED.memoryMiB } as const
+      const change = { unit: 'ms', most: WANTED.changeMs } as const
+      return [
+        { what: 'Consul took the services in', value: writtenMs / 1000, unit: 's' },
+        {
+          what: 'the gateway was ready after',
+          value: readyMs,
+          unit: 'ms',
+          most: WANTED.startMs,
+        },
+        { what: 'resident memory then', value: startMiB, ...memory },
+        ...changes,
+        { what: `until a new node answered, ${some} services in use`, value: someMs, ...change },
+        { what: 'all services were in use after', value: usedMs / 1000, unit: 's' },
+        { what: 'lateness of the event loop meanwhile, p99', value: loop.p99Ms, unit: 'ms' },
+        { what: 'resident memory with all services in use', value: usedMiB, ...memory },
+        { what: 'until a new node answered, all services in use', value: lastMs, ...change },
+        {
+          what: 'resident memory at the end',
+          value: lastMiB,
+          ...memory,
+          detail: `${((heapUsed + external) / MIB).toFixed(0)} after a collection, without the program itself`,
+        },
+      ]
+    })
+  } finally {
+    backend.closeAllConnections()
+    backend.close()
+    await agent.stop()
+  }
+}
+
+/** @returns whether every figure is as it should be. */
+async function main([services = '5000', nodes = '20']: readonly string[]): Promise<boolean> {
+  if (!isInstalled('consul'))
+    throw new Error('consul is not installed: scripts/test-servers.sh installs it')
+  const figures = await measure(Number(services), Number(nodes))
+  const title = `Consul with ${services} services of ${nodes} nodes`
+  const passed = figures.every(isFine)
+  const table = formatFigures(figures)
+  const path = writeResult(
+    'registry-consul',
+    title,
+    readOrigin('npm run bench:consul --', 'one Consul agent'),
+    { figures, passed },
+    table,
+  )
+  process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
+  return passed
+}
+
+main(process.argv.slice(2)).then(
+  (passed) => process.exit(passed ? 0 : 1),
+  (error) => {
+    process.stderr.write(`bench:consul: ${error instanceof Error ? error.message : error}\n`)
+    process.exit(1)
+  },
+)

@@ -1,0 +1,112 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  type Cores,
+  createFolder,
+  findPort,
+  MEASURED_CORES,
+  OTHER_CORES,
+  type Program,
+  startProgram,
+} from '../../http/servers/processes.ts'
+import { waitUntilOpen } from '../../http/servers/ready.ts'
+import { ROOT, toNodeCommand } from '../../rivals/rival.ts'
+import { createProbe, type Probe } from '../probe.ts'
+
+/** A program that serves, with a probe in it. */
+export interface ProbedProgram {
+  readonly program: Program
+  readonly probe: Probe
+  /** `host:port` */
+  readonly address: string
+  /** From its start until it took connections. */
+  readonly readyMs: number
+  readonly stop: () => Promise<void>
+}
+
+export interface ProgramOptions {
+  /** Whether its wall clock can be moved. @default false */
+  readonly clock?: boolean
+}
+
+/** What users run: it starts sooner than the modules by themselves. */
+const MAIN = join(ROOT, 'dist/cli/bundle/mx.js')
+const START_MS = 20_000
+
+/** `mx api` on a processor of its own, its services in the registry of this text. */
+export function startGateway(
+  registry: string,
+  options: ProgramOptions = {},
+): Promise<ProbedProgram> {
+  const words = ['api', `--registry=${registry}`, '--access_log=off']
+  const toCommand = (port: number) => [
+    ...[process.execPath, MAIN, ...words],
+    `--address=127.0.0.1:${port}`,
+  ]
+  return startOnPort(toCommand, MEASURED_CORES, options)
+}
+
+/** The registry service, over a registry in its memory. */
+export function startRegistryService(options: ProgramOptions = {}): Promise<ProbedProgram> {
+  const toCommand = (port: number) =>
+    toNodeCommand('registry/processes/registry-process', String(port))
+  return startOnPort(toCommand, OTHER_CORES, options)
+}
+
+async function startOnPort(
+  toCommand: (port: number) => readonly string[],
+  cores: Cores,
+  { clock = false }: ProgramOptions,
+): Promise<ProbedProgram> {
+  const folder = createFolder()
+  const probe = createProbe(folder, clock)
+  const port = await findPort()
+  const program = startProgram(probe.wrap(toCommand(port)), cores)
+  const stop = async (): Promise<void> => {
+    await program.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const readyMs = await waitUntilOpen(program, port)
+    return { program, probe, address: `127.0.0.1:${port}`, readyMs, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** A service (service-process.ts), registered where `registry` says; empty: nowhere. */
+export async function startService(
+  name: string,
+  registry: string,
+  { clock = false }: ProgramOptions = {},
+): Promise<Omit<ProbedProgram, 'readyMs'>> {
+  const folder = createFolder()
+  const probe = createProbe(folder, clock)
+  const command = toNodeCommand('registry/processes/service-process', name)
+  const program = startProgram(probe.wrap(command), OTHER_CORES, { MX_REGISTRY: registry })
+  const stop = async (): Promise<void> => {
+    await program.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const endMs = performance.now() + START_MS
+  for (;;) {
+    const address = readLines(program).find((line) => 'address' in line)?.['address']
+    if (typeof address === 'string') return { program, probe, address, stop }
+    if (program.exited() || performance.now() > endMs) {
+      const output = program.output()
+      await stop()
+      throw new Error(`the service ${name} did not start. ${output}`)
+    }
+    await wait(10)
+  }
+}
+
+/** The JSON lines a program has written. */
+export function readLines(program: Program): Record<string, unknown>[] {
+  const lines = program.log().split('\n').slice(0, -1)
+  return lines
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+}

@@ -1,0 +1,28 @@
+// A service in a process of its own: argument name; registered where MX_REGISTRY says. On SIGUSR2 it says how many calls it has, and is gone.
+import { writeSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { Service } from '../../../sdk/service/service.ts'
+
+/** Some calls are always under way. */
+const ANSWER_MS = 5
+let inFlight = 0
+
+const service = new Service({ name: process.argv[2]! }).handle('Bench', {
+  where: endpoint({
+    async handle() {
+      inFlight++
+      try {
+        await wait(ANSWER_MS)
+        return { pid: process.pid }
+      } finally {
+        inFlight--
+      }
+    },
+  }),
+})
+process.on('SIGUSR2', () => {
+  writeSync(1, `${JSON.stringify({ inFlight, killedMs: Date.now() })}\n`)
+  process.kill(process.pid, 'SIGKILL')
+})
+writeSync(1, `${JSON.stringify({ address: await service.run() })}\n`)

@@ -1,0 +1,149 @@
+// What the registry's size costs a gateway, without sockets: `npm run bench:registry [-- services nodes]`.
+import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
+import type { Service } from '../../core/contracts/registry.ts'
+import { Directory } from '../../core/registry/service-cache.ts'
+import { createRouter } from '../../core/router.ts'
+import { Pool } from '../../core/upstream/pool/pool.ts'
+import type { PoolAddress, Upstream } from '../../core/upstream/upstream.ts'
+import endpoint from '../../resolvers/endpoint.ts'
+import proxy from '../../resolvers/proxy.ts'
+import { BenchExchange } from '../micro/bench-exchange.ts'
+
+const CHANGES = 2000
+const PICKS = 1_000_000
+const PICKS_ROUNDS = 5
+
+function createPool(address: PoolAddress): Pool {
+  return new Pool({
+    ...address,
+    timeouts: { connectMs: 1000, replyMs: 1000, idleMs: 1000 },
+    keepAliveMs: 1000,
+    maxConnections: 100,
+    maxWaiting: 100,
+  })
+}
+
+/** What a service of the SDK registers, for many nodes at once. */
+function makeService(index: number, nodes: number): Service {
+  const name = `go.mx.api.s${index}`
+  const value = {
+    name: 'CallRequest',
+    type: 'CallRequest',
+    values: [{ name: 'name', type: 'string', values: [] }],
+  }
+  return {
+    name,
+    version: 'latest',
+    metadata: {},
+    endpoints: ['Get', 'List', 'Add'].map((method) => ({
+      name: `S${index}.${method}`,
+      request: value,
+      response: value,
+      metadata: { path: `/s${index}/${method.toLowerCase()}`, method: 'GET' },
+    })),
+    nodes: Array.from({ length: nodes }, (_, node) => toNode(index, node)),
+  }
+}
+
+function toNode(index: number, node: number): Service['nodes'][number] {
+  return {
+    id: `go.mx.api.s${index}-${node}`,
+    address: `10.${index >> 8}.${index & 255}.${1 + (node % 250)}:8080`,
+    metadata: { protocol: 'mx', transport: 'http', server: 'uws', registry: 'memory' },
+  }
+}
+
+/** Nanoseconds per route and pick, requests going to the services in turn; the best of some rounds. */
+function measurePick(directory: Directory, services: number): number {
+  const route = createRouter({ resolver: proxy, directory })
+  const exchanges = Array.from({ length: services }, (_, i) => {
+    const x = new BenchExchange([], `/s${i}/hello`)
+    x.namespace = 'go.mx.api'
+    return x
+  })
+  let best = Number.POSITIVE_INFINITY
+  for (let round = 0; round < PICKS_ROUNDS; round++) {
+    const startMs = performance.now()
+    for (let i = 0, at = 0; i < PICKS; i++) {
+      const x = exchanges[at]!
+      at = at + 1 === services ? 0 : at + 1
+      void route(x)
+      x.upstream!.pick(x)
+    }
+    best = Math.min(best, ((performance.now() - startMs) / PICKS) * 1e6)
+  }
+  return best
+}
+
+function readMemory(): string {
+  globalThis.gc?.()
+  globalThis.gc?.()
+  const { rss, heapUsed } = process.memoryUsage()
+  return `resident ${Math.round(rss / 1e6)} MB, heap ${Math.round(heapUsed / 1e6)} MB`
+}
+
+async function main(count: number, nodes: number): Promise<void> {
+  const print = (what: string, value: string): void => {
+    process.stdout.write(`${what.padEnd(44)} ${value}\n`)
+  }
+  print('before', readMemory())
+  const registry = createMemoryRegistry()
+  const registerMs = await time(async () => {
+    for (let i = 0; i < count; i++) await registry.register!(makeService(i, nodes))
+  })
+  print(`${count} services x ${nodes} nodes registered in`, `${registerMs.toFixed(0)} ms`)
+  print('the registry alone', readMemory())
+
+  const directory = new Directory(registry, { upstream: () => ({ createPool }), maxUnused: count })
+  const upstreams: Upstream[] = []
+  const findMs = await time(async () => {
+    for (let i = 0; i < count; i++) upstreams.push((await directory.find(`go.mx.api.s${i}`))!)
+  })
+  print('all of them in use after', `${findMs.toFixed(0)} ms`)
+  print('with the directory', readMemory())
+
+  let resolver: ReturnType<typeof endpoint> | undefined
+  const catalogMs = await time(async () => {
+    resolver = endpoint({ inner: proxy, registry, domain: '', onWarning: () => {} })
+    await resolver.ready
+  })
+  print('the routes they declare read in', `${catalogMs.toFixed(0)} ms`)
+  print('with the routes', readMemory())
+
+  let slowestMs = 0
+  const changesMs = await time(async () => {
+    for (let i = 0; i < CHANGES; i++) {
+      const index = (i * 7919) % count
+      const { nodes: before } = upstreams[index]!
+      const node = { ...makeService(index, 0), nodes: [toNode(index, nodes + i)] }
+      slowestMs = Math.max(slowestMs, await time(async () => registry.register!(node)))
+      if (upstreams[index]!.nodes.length !== before.length + 1) throw new Error('nothing changed')
+      await registry.deregister!(node)
+    }
+  })
+  print('a node that comes, and goes', `${((changesMs / CHANGES) * 1000).toFixed(0)} us`)
+  print('  slowest until it takes part', `${slowestMs.toFixed(2)} ms`)
+
+  const small = new Directory(registry, { upstream: () => ({ createPool }) })
+  print('route and pick, 1 service', `${measurePick(small, 1).toFixed(0)} ns`)
+  print(`route and pick, ${count} in turn`, `${measurePick(directory, count).toFixed(0)} ns`)
+  const { user, system } = process.cpuUsage()
+  await new Promise((resolve) => setTimeout(resolve, 2000))
+  const idle = process.cpuUsage({ user, system })
+  print('processor while nothing happens', `${((idle.user + idle.system) / 2e4).toFixed(1)} %`)
+  print('at the end', readMemory())
+
+  small.close()
+  directory.close()
+  resolver?.close?.()
+  await registry.close?.()
+}
+
+async function time(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now()
+  await work()
+  return performance.now() - startMs
+}
+
+const [services = '5000', nodes = '20'] = process.argv.slice(2)
+await main(Number(services), Number(nodes))

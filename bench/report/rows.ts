@@ -1,0 +1,26 @@
+import { readOrigin, writeResult } from '../http/results.ts'
+
+/** What was measured of one contestant: its name first, then figures. */
+export type Row = Readonly<Record<string, string | number>>
+
+/** Prints what was measured, and writes it to `bench/results`. */
+export function reportRows(name: string, title: string, how: string, rows: readonly Row[]): void {
+  process.stdout.write(`${how}\n`)
+  console.table(rows)
+  const { machine, ...origin } = readOrigin(`npm run bench:${name} --`, 'none')
+  // These programs run where the system has them run.
+  const here = { ...origin, machine: { ...machine, pinned: false } }
+  const path = writeResult(name, title, here, { how, rows }, `${how}.\n\n${formatRows(rows)}`)
+  process.stdout.write(`Written to ${path}.md and .json\n`)
+}
+
+/** A table of Markdown: a column for each name of the first row. */
+export function formatRows(rows: readonly Row[]): string {
+  const columns = Object.keys(rows[0] ?? {})
+  const lines = [
+    columns,
+    columns.map((_, i) => (i === 0 ? '---' : '--:')),
+    ...rows.map((row) => columns.map((column) => String(row[column]))),
+  ]
+  return lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('')
+}

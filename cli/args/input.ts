@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises'
+import { splitList } from '../../core/request/json/json-text.ts'
+import { parseWrittenJson, WrittenJson } from '../../core/request/json/written-json.ts'
+import { CliError, EXIT } from '../ui/output.ts'
+
+const STANDARD_INPUT = '-'
+const FILE = '@'
+
+/**
+ * What an argument stands for: standard input where it is `-`, a file where it is `@path`, else itself; `@@x` is `@x`.
+ *
+ * @throws {CliError} when the file cannot be read.
+ */
+export async function readBytes(argument: string): Promise<Buffer> {
+  if (argument === STANDARD_INPUT) return readStandardInput()
+  if (!argument.startsWith(FILE)) return Buffer.from(argument)
+  const path = argument.slice(1)
+  if (path.startsWith(FILE)) return Buffer.from(path)
+  try {
+    return await readFile(path)
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new CliError(`${path || FILE} cannot be read: ${message}`, { status: EXIT.usage, cause })
+  }
+}
+
+/**
+ * As {@link readBytes}, as text; a line feed at the end of a file, or of standard input, does not belong to it.
+ *
+ * @param what it is called in errors.
+ * @throws {CliError} when it is not UTF-8.
+ */
+export async function readText(argument: string, what: string): Promise<string> {
+  const bytes = await readBytes(argument)
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return isTyped(argument) ? text : text.replace(/\r?\n$/, '')
+  } catch (cause) {
+    throw new CliError(`${what} must be UTF-8`, { status: EXIT.usage, cause })
+  }
+}
+
+/**
+ * JSON out of a text. Numbers that JavaScript would change are {@link WrittenJson}.
+ *
+ * @param what it is called in errors.
+ * @throws {CliError} when it is not JSON, with the position of the first fault.
+ */
+export function parseJson(text: string, what: string): unknown {
+  try {
+    return parseWrittenJson(text)
+  } catch (cause) {
+    throw new CliError(`${what} must be JSON: ${(cause as Error).message}`, {
+      status: EXIT.usage,
+      cause,
+    })
+  }
+}
+
+/** A request that is sent as it is written. @param what it is called in errors. @throws {CliError} */
+export function toWritten(text: string, what: string): WrittenJson {
+  parseJson(text, what)
+  return new WrittenJson(text.trim())
+}
+
+/** As {@link toWritten}, of a list several requests. */
+export function toWrittenList(text: string, what: string): WrittenJson | readonly WrittenJson[] {
+  const written = toWritten(text, what)
+  return splitList(written.text)?.map((item) => new WrittenJson(item)) ?? written
+}
+
+/** Whether it stands for itself. */
+function isTyped(argument: string): boolean {
+  const isFile = argument.startsWith(FILE) && !argument.startsWith(FILE + FILE)
+  return argument !== STANDARD_INPUT && !isFile
+}
+
+/** All of standard input. */
+async function readStandardInput(): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/**
+ * The lines of standard input as they come, each JSON; empty ones are left out.
+ *
+ * @param what a line is called in errors.
+ * @throws {CliError} for one that is not JSON.
+ */
+export async function* readJsonLines(what: string): AsyncGenerator<WrittenJson, void, undefined> {
+  const { createInterface } = await import('node:readline')
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity }))
+    if (line.trim() !== '') yield toWritten(line, what)
+}

@@ -1,0 +1,52 @@
+import { isExact, quoteNumbers } from '../../core/request/json/exact-json.ts'
+import { reindentJson } from '../../core/request/json/reindent-json.ts'
+import { formatWritten, parseWrittenJson } from '../../core/request/json/written-json.ts'
+import type { Format } from './format.ts'
+import { CliError, EXIT } from './output.ts'
+import { printStream } from './print-stream.ts'
+
+/** How what a service answers is written: JSON is what people see of it, too; raw is that in one line. */
+export type ReplyFormat = Exclude<Format, 'text'> | 'raw'
+
+const FORMATS: Readonly<Record<string, ReplyFormat>> = {
+  ...{ text: 'json', json: 'json', yaml: 'yaml', raw: 'raw' },
+}
+
+/** @throws {CliError} */
+export function toReplyFormat(output = 'json'): ReplyFormat {
+  const format = FORMATS[output]
+  if (format !== undefined) return format
+  throw new CliError(`Invalid output: ${output}, must be json, yaml or raw`, {
+    status: EXIT.usage,
+  })
+}
+
+/** Writes the reply of a call. @param json as the service wrote it: numbers stay as they are. */
+export async function printReply(format: ReplyFormat, json: string): Promise<void> {
+  const text = await formatReply(format, json)
+  // A tab per level (reference 8.3).
+  process.stdout.write(format === 'json' ? `${reindentJson(text, '\t')}\n` : text)
+}
+
+/** Writes replies as they come, one document a line; until they end, or Ctrl-C. */
+export async function printReplies(
+  format: ReplyFormat,
+  replies: AsyncIterable<string>,
+): Promise<void> {
+  await printStream(replies, async (json) => {
+    const text = await formatReply(format, json)
+    return format === 'yaml' ? `---\n${text}` : text
+  })
+}
+
+/** YAML, or JSON in one line: raw as the service wrote it, else with letters in place of their escapes. */
+async function formatReply(format: ReplyFormat, json: string): Promise<string> {
+  if (format === 'raw') return `${reindentJson(json, '')}\n`
+  if (format === 'json') return `${formatWritten(parseWrittenJson(json))}\n`
+  const { parse, stringify } = await import('yaml')
+  const isLong = quoteNumbers(json, isExact) !== undefined
+  const value: unknown = isLong
+    ? parse(json, { intAsBigInt: true, uniqueKeys: false })
+    : JSON.parse(json)
+  return stringify(value)
+}

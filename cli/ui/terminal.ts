@@ -1,0 +1,77 @@
+import { Writable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+import type { WriteStream } from 'node:tty'
+import { escapeControls } from '../../lib/text/terminal-text.ts'
+
+/** Line ends, and Select Graphic Rendition (ECMA-48 8.3.117): the only control sequence of services that reaches the terminal. */
+const PASSED = /(\r?\n|\x1b\[[\d;:]{0,32}m)/
+/** The beginning of a sequence that {@link PASSED} matches. */
+const PARTIAL = /(?:\r|\x1b(?:\[[\d;:]{0,32})?)$/
+const RESET = '\x1b[0m'
+/** Sequences that end all colours and typefaces. */
+const RESETS: ReadonlySet<string> = new Set(['\x1b[m', RESET])
+
+type Callback = (error?: Error | null) => void
+type Write = (
+  chunk: string | Uint8Array,
+  encoding?: BufferEncoding | Callback,
+  callback?: Callback,
+) => boolean
+
+/**
+ * Escapes the controls in everything that the program writes to a terminal from now on: services, logs and errors of the server may hold
+ * any. Pipes and files stay byte-exact.
+ */
+export function guardTerminal(stream: WriteStream): void {
+  if (!stream.isTTY) return
+  const escapeChunk = createTerminalEscaper()
+  const write = toRawWrite(stream)
+  setWrite(stream, (chunk, ...rest) => write(escapeChunk(chunk), ...rest))
+}
+
+/** The same terminal without the escaping of {@link guardTerminal}, for control sequences of the command line itself. */
+export function toRawTerminal(stream: WriteStream): WriteStream {
+  const terminal: WriteStream = Object.create(stream)
+  setWrite(terminal, toRawWrite(stream))
+  return terminal
+}
+
+/**
+ * Returns a function that escapes the chunks of one stream. Colours end with the line and with the chunk; a character or sequence that is
+ * incomplete at the end of a chunk waits for the next one.
+ */
+export function createTerminalEscaper(): (chunk: string | Uint8Array) => string {
+  const decoder = new StringDecoder('utf8')
+  let rest = ''
+  return (chunk) => {
+    const text = rest + (typeof chunk === 'string' ? chunk : decoder.write(Buffer.from(chunk)))
+    rest = PARTIAL.exec(text)?.[0] ?? ''
+    return escapeText(text.slice(0, text.length - rest.length))
+  }
+}
+
+function escapeText(text: string): string {
+  let escaped = ''
+  let isStyled = false
+  // Every second part is what the pattern captured.
+  for (const [i, part] of text.split(PASSED).entries()) {
+    if (i % 2 === 0) escaped += escapeControls(part)
+    else if (part.endsWith('\n')) {
+      escaped += isStyled ? RESET + part : part
+      isStyled = false
+    } else {
+      escaped += part
+      isStyled = !RESETS.has(part)
+    }
+  }
+  return isStyled ? escaped + RESET : escaped
+}
+
+/** `write` of the class, which the stream's own may replace. */
+function toRawWrite(stream: WriteStream): Write {
+  return (...args) => Writable.prototype.write.apply(stream, args as [string, BufferEncoding])
+}
+
+function setWrite(stream: WriteStream, write: Write): void {
+  stream.write = write as WriteStream['write']
+}

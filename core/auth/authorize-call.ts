@@ -1,0 +1,71 @@
+import type { Maybe } from '../../lib/async/maybe.ts'
+import type { Account, Gate, Resource, Ruling, Session } from '../contracts/auth.ts'
+import { GatewayError } from '../errors.ts'
+import { findMetadata, isRepeated } from '../rpc/metadata.ts'
+import { judgeCall, toDenied, toNotTaken } from './policy/decision.ts'
+import { isLoggingIn } from './policy/login-endpoint.ts'
+import { readBearer } from './token/bearer.ts'
+import { TokenError } from './token/token-error.ts'
+
+/** A call that came from outside. */
+export interface GivenCall {
+  /** As its caller wrote it. */
+  readonly metadata: string
+  readonly resource: Resource
+  /** Of the service. */
+  readonly domain: string
+}
+
+/**
+ * Lets a call in: finds out who calls, by the token it shows, and what the rules say. At once where both are known.
+ *
+ * @returns whose call it is; undefined: of nobody that is known.
+ * @throws {GatewayError} 400 for several tokens or namespaces, of which two readers might take different ones; 401 for a token that is not
+ * taken, and what the rules deny; 503 as {@link Gate} has it. Also by rejecting.
+ */
+export function admitCall(gate: Gate, call: GivenCall): Maybe<Session | undefined> {
+  const authorization = findOnly(call, 'authorization')
+  const token = authorization === undefined ? undefined : readBearer(authorization)
+  if (token === undefined) return judge(gate, call, undefined)
+  let session: Maybe<Session>
+  try {
+    session = gate.identify(token)
+  } catch (error) {
+    return refuse(gate, call, error)
+  }
+  if (!(session instanceof Promise)) return judge(gate, call, session)
+  return session.then(
+    (known) => judge(gate, call, known),
+    (error) => refuse(gate, call, error),
+  )
+}
+
+/** @throws {GatewayError} unless it is a login, for which no token is needed. */
+function refuse(gate: Gate, call: GivenCall, error: unknown): Maybe<Session | undefined> {
+  if (!(error instanceof TokenError)) throw error
+  if (!isLoggingIn(call.resource)) throw toNotTaken(call.resource.name, call.resource)
+  return judge(gate, call, undefined)
+}
+
+function judge(gate: Gate, call: GivenCall, session: Session | undefined) {
+  const { domain, resource } = call
+  const namespace = findOnly(call, 'mx-namespace') ?? ''
+  const account: Account | undefined = session?.account
+  const ruling = judgeCall(gate, account, { namespace, domain, resource })
+  if (!(ruling instanceof Promise)) return admit(ruling, resource, session)
+  return ruling.then((later) => admit(later, resource, session))
+}
+
+/** @throws {GatewayError} */
+function admit(ruling: Ruling, resource: Resource, session: Session | undefined) {
+  if (!ruling.granted) throw toDenied(resource, session?.account, ruling.missingScope)
+  return session
+}
+
+/** @throws {GatewayError} 400 when there are several. */
+function findOnly({ metadata, resource }: GivenCall, name: string): string | undefined {
+  const value = findMetadata(metadata, name)
+  if (value !== undefined && isRepeated(metadata, name))
+    throw new GatewayError(resource.name, 400, `one field ${name} expected, got several`)
+  return value
+}

@@ -1,8 +1,0 @@
-import type { Rule } from '../contracts/auth.ts'
-
-/** The order in which rules are asked: the highest priority first; of the same, those that deny before those that grant, then by id. */
-export function compareRules(a: Rule, b: Rule): number {
-  if (a.priority !== b.priority) return b.priority - a.priority
-  if (a.access !== b.access) return a.access === 'DENIED' ? -1 : 1
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0
-}

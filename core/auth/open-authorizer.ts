@@ -1,0 +1,29 @@
+import type { AuthSource, Gate } from '../contracts/auth.ts'
+import { isStopping } from '../is-stopping.ts'
+import type { PluginLog } from '../plugin/define.ts'
+import { createGate } from './authorizer.ts'
+import { createLateSource } from './token/deferred-source.ts'
+
+/** A gate that is there before whom it asks. */
+export interface OpenedGate {
+  readonly gate: Gate
+  /** Says whom to ask; until then nobody is let in, and who comes waits a little. Once. */
+  readonly ask: (source: AuthSource) => void
+}
+
+/** Opens a gate whose troubles are logged. */
+export function openGate(log: PluginLog): OpenedGate {
+  const { source, ask } = createLateSource()
+  const gate = createGate(source, {
+    onRefused: (reason) => log.info({ reason }, 'an access token is not taken'),
+    onOutage(reason) {
+      if (reason === undefined) log.info({}, 'rules and keys can be read again')
+      else
+        log[isStopping(reason) ? 'info' : 'warn'](
+          { reason: reason.message },
+          'rules and keys cannot be read; what is known of them stays in force',
+        )
+    },
+  })
+  return { gate, ask }
+}

@@ -1,0 +1,63 @@
+import type { Account } from '../../contracts/auth.ts'
+import { DEFAULT_DOMAIN } from '../../registry/service.ts'
+import { isServiceName } from '../../registry/service-name.ts'
+
+/** Scope of administrators of a namespace; in namespace `mx`, of operators. */
+export const ADMIN = 'admin'
+/** Scope of external services: any service of the account's namespace. */
+export const SERVICE = 'service'
+/** Prefix of the scopes that name one service: `workload:<namespace>/<name>` (decision 30). */
+const WORKLOAD = 'workload:'
+
+/** The fields of an account that its rights depend on. */
+export type ScopedAccount = Pick<Account, 'issuer' | 'scopes'>
+
+/** Whether an account operates the platform: scope `admin` in namespace `mx`. */
+export function isOperator({ issuer, scopes }: ScopedAccount): boolean {
+  return issuer === DEFAULT_DOMAIN && scopes.includes(ADMIN)
+}
+
+/** Whether an account administers a namespace. Operators administer every namespace. */
+export function isAdminOf({ issuer, scopes }: ScopedAccount, namespace: string): boolean {
+  return scopes.includes(ADMIN) && (issuer === namespace || issuer === DEFAULT_DOMAIN)
+}
+
+/**
+ * Whether an account may act as a service of a namespace: register it, use its table, read its configuration.
+ *
+ * @param service full name. @default any service of the namespace: the account may use what belongs to all of them
+ */
+export function canActAs(account: ScopedAccount, namespace: string, service?: string): boolean {
+  if (isAdminOf(account, namespace)) return true
+  const { issuer, scopes } = account
+  if (issuer !== namespace) return false
+  if (scopes.includes(SERVICE)) return true
+  return service === undefined
+    ? scopes.some((scope) => scope.startsWith(toWorkloadScope(namespace, '')))
+    : scopes.includes(toWorkloadScope(namespace, service))
+}
+
+/** Whether an account is limited to the services that its workload scopes name. */
+export function isWorkload({ scopes }: Pick<Account, 'scopes'>): boolean {
+  return scopes.some(isWorkloadScope) && !scopes.includes(ADMIN) && !scopes.includes(SERVICE)
+}
+
+/** The scope of the workload of one service: `workload:<namespace>/<name>`. */
+export function toWorkloadScope(namespace: string, service: string): string {
+  return `${WORKLOAD}${namespace}/${service}`
+}
+
+/** Whether a scope has the prefix of workload scopes, well-formed or not. */
+export function isWorkloadScope(scope: string): boolean {
+  return scope.startsWith(WORKLOAD)
+}
+
+/** The namespace and the service that a workload scope names; undefined for a malformed one and for other scopes. */
+export function parseWorkloadScope(
+  scope: string,
+): { readonly namespace: string; readonly service: string } | undefined {
+  if (!isWorkloadScope(scope)) return undefined
+  const [namespace = '', service = '', ...more] = scope.slice(WORKLOAD.length).split('/')
+  const isValid = more.length === 0 && isServiceName(namespace) && isServiceName(service)
+  return isValid ? { namespace, service } : undefined
+}

@@ -1,0 +1,148 @@
+import {
+  type BinaryLike,
+  randomBytes,
+  type ScryptOptions,
+  scrypt,
+  timingSafeEqual,
+} from 'node:crypto'
+import { promisify } from 'node:util'
+import { type AcquireOptions, createFairQueue } from '../../../lib/async/fair-queue.ts'
+import { GatewayError } from '../../errors.ts'
+
+/** 16 MiB and about a tenth of a second (RFC 7914; OWASP's cheapest in memory). */
+const LOG_COST = 14
+const BLOCKS = 8
+const PARALLEL = 5
+const SALT_BYTES = 16
+const HASH_BYTES = 32
+
+/** At a time: the threads they run in also read files and look names up. */
+const RUNNING_MAX = 2
+/** Longest wait for a hash without priority, milliseconds; then 503. */
+export const MAX_HASH_WAIT_MS = 5000
+/** Seconds of `Retry-After` with that. */
+const RETRY_AFTER = ['retry-after', '5'] as const
+/** Waiters of a key, such as an address, and of all keys. */
+const WAITING_OF_KEY_MAX = 100
+const WAITING_MAX = 1000
+
+/** `$scrypt$ln=14,r=8,p=5$<salt>$<hash>`, as the PHC string format has it. */
+const FORM = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,3})\$([\w+/]+)\$([\w+/]+)$/
+
+type Derive = (
+  secret: BinaryLike,
+  salt: BinaryLike,
+  bytes: number,
+  options: ScryptOptions,
+) => Promise<Buffer>
+
+const deriveByScrypt: Derive = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(
+  scrypt,
+)
+
+/** Who waits for a hash. */
+export interface HashTurn extends Pick<AcquireOptions, 'hasPriority' | 'maxWaitMs'> {
+  /** Keys, such as addresses, take turns. */
+  readonly key: string
+}
+
+/** Hashes secrets, and compares with hashes, without holding anything else up. */
+export interface SecretHasher {
+  /**
+   * @param turn @default that of the server itself, with priority
+   * @throws {GatewayError} 503 when too many wait, or the wait without priority is longer than {@link MAX_HASH_WAIT_MS}.
+   */
+  readonly hash: (secret: string, turn?: HashTurn) => Promise<string>
+  /**
+   * Whether a hash is of this secret. Without a hash it is not, and finding that out takes as long: how long
+   * it takes says nothing about who exists.
+   *
+   * @param turn @default that of the server itself, with priority
+   * @throws {GatewayError} 503 as {@link hash}.
+   */
+  readonly matches: (secret: string, hash: string | undefined, turn?: HashTurn) => Promise<boolean>
+}
+
+/** Parameters of scrypt. */
+interface HashCost {
+  /** Binary logarithm of the cost. */
+  readonly logCost: number
+  readonly blocks: number
+  readonly parallel: number
+}
+
+const OF_SERVER: HashTurn = { key: '', hasPriority: true }
+
+/**
+ * @param logCost binary logarithm of the cost of hashes made from now on.
+ * @param derive @default scrypt
+ */
+export function createSecretHasher(
+  id: string,
+  logCost: number = LOG_COST,
+  derive: Derive = deriveByScrypt,
+): SecretHasher {
+  const own: HashCost = { logCost, blocks: BLOCKS, parallel: PARALLEL }
+  const queue = createFairQueue({
+    places: RUNNING_MAX,
+    maxWaitingOfKey: WAITING_OF_KEY_MAX,
+    maxWaiting: WAITING_MAX,
+    toError: () => tooManyHashes(id),
+  })
+
+  async function run(
+    secret: string,
+    salt: Buffer,
+    { logCost, blocks, parallel }: HashCost,
+    { key, hasPriority = false, maxWaitMs = MAX_HASH_WAIT_MS }: HashTurn,
+  ) {
+    // With priority the wait is as long as the checks in progress: on a slow machine, too, it ends.
+    const release = await queue.acquire(key, hasPriority ? { hasPriority } : { maxWaitMs })
+    try {
+      const cost = 2 ** logCost
+      // Twice what the algorithm takes.
+      const maxmem = 256 * blocks * (cost + parallel)
+      return await derive(secret.normalize('NFKC'), salt, HASH_BYTES, {
+        ...{ N: cost, r: blocks, p: parallel, maxmem },
+      })
+    } finally {
+      release()
+    }
+  }
+
+  return {
+    async hash(secret, turn = OF_SERVER) {
+      const salt = randomBytes(SALT_BYTES)
+      const hash = await run(secret, salt, own, turn)
+      const parameters = `ln=${logCost},r=${BLOCKS},p=${PARALLEL}`
+      return `$scrypt$${parameters}$${toText(salt)}$${toText(hash)}`
+    },
+
+    async matches(secret, hash, turn = OF_SERVER) {
+      const [, cost, blocks, parallel, salt, wanted] = FORM.exec(hash ?? '') ?? []
+      if (wanted === undefined) {
+        await run(secret, randomBytes(SALT_BYTES), own, turn)
+        return false
+      }
+      const bytes = Buffer.from(salt!, 'base64')
+      const shown = { logCost: Number(cost), blocks: Number(blocks), parallel: Number(parallel) }
+      const found = await run(secret, bytes, shown, turn)
+      const expected = Buffer.from(wanted, 'base64')
+      return found.length === expected.length && timingSafeEqual(found, expected)
+    },
+  }
+}
+
+/** 503, saying when to try again. */
+export function tooManyHashes(id: string): GatewayError {
+  return new GatewayError(
+    id,
+    503,
+    `Too many password checks: the wait exceeds ${MAX_HASH_WAIT_MS / 1000} s. Try again later.`,
+    { headers: RETRY_AFTER },
+  )
+}
+
+function toText(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '')
+}

@@ -1,0 +1,52 @@
+import type { Plugin } from '../chain.ts'
+import type { HeaderList } from './headers.ts'
+
+/** Session cookie of the dashboard over plain HTTP. */
+export const COOKIE: string = 'mx-dashboard'
+/** Session cookie of the dashboard over TLS: browsers accept it only with `Secure`, `Path=/` and no `Domain` (RFC 6265bis §4.1.3.2). */
+export const SECURE_COOKIE: string = `__Host-${COOKIE}`
+/** Cookie of earlier versions, an access token. */
+const OLD_COOKIE = 'mx-token'
+
+/** What all three names contain: most cookies are told apart by it. */
+const COMMON = 'mx-'
+/**
+ * A pair of `Cookie` or `Set-Cookie` that reaches the dashboard under one of its names. Browsers trim blanks, compare names by
+ * case, and send a cookie without a name as its value alone: `=mx-dashboard=x` comes back as `mx-dashboard=x` (RFC 6265bis §5.6).
+ */
+const PAIR = new RegExp(
+  `^[\\t ]*(?:=[\\t ]*)?(?:${COOKIE}|${SECURE_COOKIE}|${OLD_COOKIE})[\\t ]*(?:[=;]|$)`,
+)
+
+/**
+ * Keeps the session of the dashboard apart from the services behind the gateway, though browsers have one set of cookies for all
+ * ports of a host (RFC 6265 §8.5): backends neither receive its cookie nor replace it.
+ */
+export const dashboardCookie: Plugin = {
+  name: 'dashboard-cookie',
+  onRequest: ({ headers }) => removePairs(headers, 'cookie', withoutPairs),
+  onReply: ({ replyHeaders }) => removePairs(replyHeaders, 'set-cookie', withoutPair),
+}
+
+/** @param filter what remains of a value; empty: nothing. */
+function removePairs(headers: HeaderList, name: string, filter: (value: string) => string): void {
+  const { flat } = headers
+  for (let i = 0; i < flat.length; i += 2)
+    if (flat[i] === name && flat[i + 1]!.includes(COMMON)) return rewrite(headers, name, filter)
+}
+
+function rewrite(headers: HeaderList, name: string, filter: (value: string) => string): void {
+  const values = headers.getAll(name).map(filter)
+  headers.delete(name)
+  for (const value of values) if (value !== '') headers.append(name, value)
+}
+
+function withoutPairs(cookies: string): string {
+  const pairs = cookies.split(';')
+  const remaining = pairs.filter((pair) => !PAIR.test(pair))
+  return remaining.length === pairs.length ? cookies : remaining.join(';').trim()
+}
+
+function withoutPair(setCookie: string): string {
+  return PAIR.test(setCookie) ? '' : setCookie
+}

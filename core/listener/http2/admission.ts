@@ -1,0 +1,102 @@
+import { constants, type ServerHttp2Stream } from 'node:http2'
+import { countBuffered, type RequestBuffer } from '../../limits/request-buffers.ts'
+import { type UnreadBody, unwatchUnread, watchUnread } from '../unread-bodies.ts'
+
+/**
+ * Requests over HTTP/2 that begin in one tick of the event loop, of all connections together. A tick may bring those of hundreds of
+ * connections, each with 128 of them, and serves nothing else until all have begun.
+ */
+const TICK_REQUESTS = 64
+/** Requests of one client that wait to begin; more are rejected with `REFUSED_STREAM`, after which a client may send them again (RFC 9113 §8.7). */
+const WAITING_MAX = 1024
+
+/** Requests that wait to begin, by client. */
+const lanes = new Map<string, Set<WaitingRequest>>()
+let begun = 0
+let isScheduled = false
+
+/**
+ * Begins a request in this tick of the event loop, or in a later one if too many begin in this one. Clients take turns.
+ *
+ * @param client network of the client.
+ */
+export function beginInTurn(client: string, stream: ServerHttp2Stream, begin: () => void): void {
+  schedule()
+  if (lanes.size === 0 && begun < TICK_REQUESTS) {
+    begun++
+    begin()
+    return
+  }
+  let lane = lanes.get(client)
+  if (lane === undefined) {
+    lane = new Set()
+    lanes.set(client, lane)
+  }
+  const waiting = new WaitingRequest(stream, begin, lane)
+  lane.add(waiting)
+  if (lane.size > WAITING_MAX) waiting.refuse()
+}
+
+function schedule(): void {
+  if (isScheduled) return
+  isScheduled = true
+  setImmediate(nextTurn)
+}
+
+function nextTurn(): void {
+  isScheduled = false
+  begun = 0
+  while (begun < TICK_REQUESTS && lanes.size > 0) {
+    const [client, lane] = lanes.entries().next().value!
+    // To the end of the row.
+    lanes.delete(client)
+    const [first] = lane
+    first?.start()
+    if (lane.size > 0) lanes.set(client, lane)
+    begun++
+  }
+  if (begun > 0) schedule()
+}
+
+/** A request that waits to begin. Its body, as far as the library buffers it, counts as buffered. */
+class WaitingRequest implements RequestBuffer, UnreadBody {
+  bufferedBytes = 0
+  readonly isCuttable = true
+  readonly #stream: ServerHttp2Stream
+  readonly #begin: () => void
+  readonly #lane: Set<WaitingRequest>
+
+  constructor(stream: ServerHttp2Stream, begin: () => void, lane: Set<WaitingRequest>) {
+    this.#stream = stream
+    this.#begin = begin
+    this.#lane = lane
+    stream.on('error', () => {})
+    watchUnread(this)
+  }
+
+  start(): void {
+    this.#leave()
+    this.#begin()
+  }
+
+  refuse(): void {
+    this.#leave()
+    this.#stream.close(constants.NGHTTP2_REFUSED_STREAM)
+    // Bytes that nobody reads would keep the stream.
+    this.#stream.resume()
+  }
+
+  countUnread(): void {
+    countBuffered(this, this.#stream.readableLength)
+  }
+
+  cutBuffered(): void {
+    this.refuse()
+  }
+
+  #leave(): void {
+    this.#lane.delete(this)
+    unwatchUnread(this)
+    countBuffered(this, 0)
+  }
+}

@@ -1,0 +1,337 @@
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { clock } from '../../../lib/time/coarse-clock.ts'
+import { GATEWAY_ID, GatewayError } from '../../errors.ts'
+import { Exchange, type Peer } from '../../exchange.ts'
+import type { HeaderList } from '../../http/headers.ts'
+import { LONG_REPLY_BYTES, mayWait, refuseReply } from '../../limits/memory-budget.ts'
+import { countBuffered } from '../../limits/request-buffers.ts'
+import { STALL_TIMEOUT_MS, STREAMS_MAX } from '../limits.ts'
+import type { Guard } from '../request-validator.ts'
+import { type UnreadBody, unwatchUnread, watchUnread } from '../unread-bodies.ts'
+import { type Upload, uploads } from '../upload-watchdog.ts'
+import { expectHandshake } from '../websocket/handshake.ts'
+import type { ServerSocket } from '../websocket/session.ts'
+import type { Http2Connection } from './connection.ts'
+import type { Http2Request } from './request.ts'
+
+/** What of a long reply is handed over at a time: whoever takes that much is not stalled. */
+const PIECE_BYTES = 64 * 1024
+
+/** Of a connection so many replies may wait at a time: together they are as free as one of another protocol. */
+const LONG_BYTES = LONG_REPLY_BYTES / STREAMS_MAX
+
+const EMPTY = new Uint8Array(0)
+
+/** One request on node:http2, which is one stream of its connection (RFC 9113 §8.1). */
+export class Http2Exchange extends Exchange implements Upload, UnreadBody {
+  readonly #connection: Http2Connection
+  readonly #stream: ServerHttp2Stream
+  readonly #takesTrailers: boolean
+  #expecting: boolean
+  #requestTrailers: HeaderList | undefined = undefined
+  #replyTrailers: HeaderList | undefined = undefined
+  /** Trailers are yet to be handed over. */
+  #trailing = false
+  /** Body bytes announced to the client; -1: unknown. */
+  #length = -1
+  /** What the client has yet to take of a long reply. */
+  #rest: Uint8Array | undefined = undefined
+  /** The request body is read, not held back by its consumer. */
+  #reading = false
+  /** Bytes of the request body that the library buffers, as counted. */
+  #unreadBytes = 0
+  /** The client takes no more of the reply at the moment. */
+  #blocked = false
+  /** `clock.nowMs` by when the client must have taken some of the reply; 0: it is not its turn. */
+  #deadlineMs = 0
+
+  constructor(
+    connection: Http2Connection,
+    stream: ServerHttp2Stream,
+    request: Http2Request,
+    guard: Guard,
+    secure: boolean,
+  ) {
+    const { method, path, query, takesTrailers, expecting, malformed } = request
+    const { host, headers, bodyLength } = guard
+    super(method, path, query, host, headers, secure, bodyLength, false)
+    this.#connection = connection
+    this.#stream = stream
+    this.#takesTrailers = takesTrailers
+    this.#expecting = expecting
+    this.malformed = malformed
+    // For HEAD the library ends its side before there is a reply.
+    stream.on('finish', () => this.answered && this.finish())
+    stream.on('aborted', () => this.#closed())
+    stream.on('close', () => this.#closed())
+    // Every error is followed by `close`.
+    stream.on('error', () => {})
+  }
+
+  override get httpVersion(): '1.1' | '2' {
+    return '2'
+  }
+
+  override get takesTrailers(): boolean {
+    return this.#takesTrailers
+  }
+
+  override get requestTrailers(): HeaderList | undefined {
+    return this.#requestTrailers
+  }
+
+  get isOver(): boolean {
+    return this.finished || this.bodyDone
+  }
+
+  get isAwaited(): boolean {
+    return this.#reading && !this.#expecting && !this.patient
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.address
+  }
+
+  /** For the connection, once the exchange was handed over: begins to read the body. */
+  receiveBody(): void {
+    const stream = this.#stream
+    if (this.bodyDone || this.malformed !== undefined) return
+    stream.on('trailers', (_: object, _flags: number, rawHeaders: string[]) => {
+      this.#requestTrailers = this.#connection.readTrailers(rawHeaders)
+    })
+    stream.on('data', (chunk: Buffer) => {
+      this.receive(chunk, false)
+    })
+    stream.on('end', () => {
+      // For HEAD the library tells a body that was broken off by its end alone: its own side had ended already.
+      if (stream.closed && !this.answered) return this.#closed()
+      this.receive(EMPTY, true)
+      uploads.unwatch(this)
+    })
+    this.#reading = true
+    // From the head on: empty and padded DATA frames are no progress.
+    uploads.watch(this)
+  }
+
+  /** For the connection, every now and then: ends the stream when its client has taken none of the reply for too long. */
+  sweep(nowMs: number): void {
+    if (this.#deadlineMs === 0 || nowMs < this.#deadlineMs) return
+    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'Timeout: the client did not read the response.'))
+  }
+
+  override attach(peer: Peer): void {
+    // Not before someone wants the body: a request that is refused costs the client no upload.
+    if (this.#expecting && !this.answered) {
+      this.#expecting = false
+      if (!this.#stream.closed) this.#stream.additionalHeaders({ ':status': 100 })
+    }
+    super.attach(peer)
+  }
+
+  tunnel(): Promise<void> {
+    return Promise.reject(expectHandshake())
+  }
+
+  accept(): ServerSocket | undefined {
+    if (this.answered) return undefined
+    throw expectHandshake()
+  }
+
+  protected override finish(): void {
+    if (this.finished) return
+    super.finish()
+    unwatchUnread(this)
+    this.#deadlineMs = 0
+    const stream = this.#stream
+    // The reply is complete without the rest of the body (RFC 9113 §8.1).
+    if (!this.bodyDone) uploads.unwatch(this)
+    if (!this.bodyDone && !this.aborted) {
+      const close = () => stream.close(constants.NGHTTP2_NO_ERROR)
+      // node:http2 drops trailers, and since Node.js 22 headers that end the stream, if the stream is closed in the tick that sends them.
+      if (this.#trailing) stream.once('wantTrailers', () => setImmediate(close))
+      else setImmediate(close)
+    }
+    // Bytes that nobody reads would keep the stream.
+    stream.resume()
+    this.#connection.finished(this)
+  }
+
+  override send(status: number, headers: HeaderList, body: string | Uint8Array): void {
+    const isRefused = !this.answered && !mayWait(body, LONG_BYTES)
+    // Which is short.
+    if (isRefused) this.fail(refuseReply(this.route?.service ?? GATEWAY_ID))
+    else super.send(status, headers, body)
+  }
+
+  protected transmit(body: string | Uint8Array): void {
+    // As a copy: a reply from upstream lies in memory that the next read overwrites.
+    const bytes = Buffer.from(body as Uint8Array)
+    const isEmpty = bytes.length === 0 || this.#isBodyless()
+    // Whose headers end it needs no length, and may be one whose headers are its trailers.
+    const length = bytes.length === 0 && this.method !== 'HEAD' ? -1 : bytes.length
+    if (!this.#respond(length, { endStream: isEmpty })) return
+    if (isEmpty) return this.finish()
+    this.bytesOut = bytes.length
+    if (bytes.length > LONG_BYTES) this.awaitClient(bytes.length)
+    if (bytes.length <= PIECE_BYTES) {
+      this.#stream.end(bytes)
+      this.#block()
+      return
+    }
+    this.#rest = bytes
+    this.#stream.on('drain', () => this.#sendRest())
+    this.#sendRest()
+  }
+
+  protected transmitHead(length: number): void {
+    this.#length = length
+    const isBodyless = this.#isBodyless()
+    const options = isBodyless ? { endStream: true } : { waitForTrailers: true }
+    if (!this.#respond(length, options)) return
+    if (isBodyless) return this.finish()
+    const stream = this.#stream
+    this.#trailing = true
+    stream.on('wantTrailers', () => {
+      this.#trailing = false
+      stream.sendTrailers(toFields(this.#replyTrailers, true))
+    })
+    stream.on('drain', () => {
+      this.#blocked = false
+      this.#watchStall()
+      this.drained()
+    })
+  }
+
+  protected transmitChunk(chunk: Uint8Array): boolean {
+    if (this.#isBodyless()) return true
+    if (this.#length >= 0 && this.bytesOut > this.#length) {
+      this.cut()
+      return true
+    }
+    if (this.#stream.write(Buffer.from(chunk))) return true
+    this.#block()
+    return false
+  }
+
+  protected transmitEnd(trailers?: HeaderList): void {
+    if (this.#isBodyless()) return
+    // A reply shorter than announced must not look complete.
+    if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
+    this.#replyTrailers = trailers
+    this.#stream.end()
+    this.#block()
+  }
+
+  protected cut(): void {
+    this.abort()
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  }
+
+  protected pauseRead(): void {
+    this.#reading = false
+    this.#stream.pause()
+    watchUnread(this)
+  }
+
+  protected resumeRead(): void {
+    this.#reading = true
+    unwatchUnread(this)
+    this.#setUnread(0)
+    this.#stream.resume()
+  }
+
+  countUnread(): void {
+    this.#setUnread(this.#stream.readableLength)
+  }
+
+  override cutBuffered(isLarge: boolean): void {
+    this.#unreadBytes = 0
+    unwatchUnread(this)
+    super.cutBuffered(isLarge)
+  }
+
+  #setUnread(bytes: number): void {
+    const more = bytes - this.#unreadBytes
+    this.#unreadBytes = bytes
+    countBuffered(this, this.bufferedBytes + more)
+  }
+
+  #sendRest(): void {
+    const bytes = this.#rest
+    if (bytes === undefined || this.finished) return
+    for (let at = 0; ; at += PIECE_BYTES) {
+      const end = at + PIECE_BYTES
+      if (end >= bytes.length) {
+        this.#rest = undefined
+        this.#stream.end(bytes.subarray(at))
+        break
+      }
+      if (!this.#stream.write(bytes.subarray(at, end))) {
+        this.#rest = bytes.subarray(end)
+        break
+      }
+    }
+    this.#block()
+  }
+
+  /** The client is to take what has been handed over. */
+  #block(): void {
+    this.#blocked = this.#stream.writableLength > 0
+    this.#watchStall()
+  }
+
+  /** Limits how long the client may take none of the reply. */
+  #watchStall(): void {
+    this.#deadlineMs = this.#blocked && !this.finished ? clock.nowMs + STALL_TIMEOUT_MS : 0
+  }
+
+  /** 204, 205 and 304: RFC 9110 §15.3.5, §15.3.6 and §15.4.5. */
+  #isBodyless(): boolean {
+    const { status } = this
+    return this.method === 'HEAD' || status === 204 || status === 205 || status === 304
+  }
+
+  /** Sends the headers of the reply. False: the client is gone. */
+  #respond(length: number, options: { endStream?: boolean; waitForTrailers?: boolean }): boolean {
+    const stream = this.#stream
+    if (stream.closed || stream.destroyed) return false
+    try {
+      stream.respond(this.#toHead(length, false), options)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_HTTP2_HEADER_SINGLE_VALUE') throw error
+      stream.respond(this.#toHead(length, true), options)
+    }
+    return true
+  }
+
+  #toHead(length: number, joins: boolean): OutgoingHttpHeaders {
+    const fields = toFields(this.replyHeaders, joins)
+    fields[':status'] = this.status
+    if (length >= 0 && this.status !== 204 && this.status !== 205) fields['content-length'] = length
+    return fields
+  }
+
+  #closed(): void {
+    if (this.finished) return
+    this.#connection.wasReset()
+    this.abort()
+  }
+}
+
+/** Fields as the library takes them. Of those that are lists, repeats are joined where it refuses them. */
+function toFields(list: HeaderList | undefined, joins = false): OutgoingHttpHeaders {
+  const fields: OutgoingHttpHeaders = Object.create(null)
+  const flat = list?.flat ?? []
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = flat[i]!
+    const value = flat[i + 1]!
+    const before = fields[name]
+    // Of the connection in HTTP/1.1, and malformed here (RFC 9113 §8.2.2).
+    if (name === 'upgrade' || name === 'http2-settings') continue
+    if (before === undefined) fields[name] = value
+    // The one field whose repeats are no list (RFC 9110 §5.3).
+    else if (joins && name !== 'set-cookie') fields[name] = `${before}, ${value}`
+    else fields[name] = [before as string | string[], value].flat()
+  }
+  return fields
+}

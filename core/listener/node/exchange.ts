@@ -1,0 +1,298 @@
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import { GATEWAY_ID, GatewayError } from '../../errors.ts'
+import { Exchange, type Peer, type TunnelTarget } from '../../exchange.ts'
+import { HeaderList } from '../../http/headers.ts'
+import { LONG_REPLY_BYTES } from '../../limits/memory-budget.ts'
+import { STALL_TIMEOUT_MS } from '../limits.ts'
+import type { Guard } from '../request-validator.ts'
+import { type Upload, uploads } from '../upload-watchdog.ts'
+import { INTERNAL_ERROR } from '../websocket/close-codes.ts'
+import { chooseProtocol, expectHandshake } from '../websocket/handshake.ts'
+import {
+  type AcceptOptions,
+  MESSAGE_MAX_BYTES,
+  type ServerSocket,
+  type SocketReceiver,
+} from '../websocket/session.ts'
+import type { TunnelStream } from '../websocket/tunnel-stream.ts'
+import { NodeAcceptedSocket, openWebSocket } from './accepted-socket.ts'
+import type { NodeConnection } from './connection.ts'
+import { openTunnel } from './tunnel.ts'
+
+const EMPTY = new Uint8Array(0)
+
+export interface NodeRequest {
+  readonly req: IncomingMessage
+  /** Made by node:http; missing for an upgrade, where node:http leaves the socket to us. */
+  readonly res: ServerResponse | undefined
+  readonly path: string
+  readonly query: string
+  readonly secure: boolean
+  /** The client waits for `100 Continue` before it sends the body. */
+  readonly expecting: boolean
+  /** The client's half of a WebSocket. */
+  readonly stream: TunnelStream | undefined
+}
+
+/** One request on node:http. */
+export class NodeExchange extends Exchange implements Upload {
+  readonly #connection: NodeConnection
+  readonly #req: IncomingMessage
+  readonly #stream: TunnelStream | undefined
+  /** The WebSocket, where it ends in this process. */
+  #socket: NodeAcceptedSocket | undefined = undefined
+  #res: ServerResponse | undefined
+  #expecting: boolean
+  /** Body bytes announced to the client; -1: unknown. */
+  #length = -1
+  /** The request body is read, not held back by its consumer. */
+  #reading = false
+  /** The client takes no more of the reply at the moment. */
+  #blocked = false
+
+  constructor(
+    connection: NodeConnection,
+    request: NodeRequest,
+    guard: Guard,
+    malformed: GatewayError | undefined,
+  ) {
+    const { req, res, path, query, secure, expecting, stream } = request
+    const { host, headers, bodyLength } = guard
+    super(req.method ?? '', path, query, host, headers, secure, bodyLength, stream !== undefined)
+    this.#connection = connection
+    this.#req = req
+    this.#res = res
+    this.#stream = stream
+    this.#expecting = expecting
+    this.malformed = malformed
+    this.closing = malformed !== undefined
+    if (res !== undefined) this.#listen(res)
+  }
+
+  get isOver(): boolean {
+    return this.finished || this.bodyDone
+  }
+
+  get isAwaited(): boolean {
+    return this.#reading && !this.#expecting && !this.patient
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.address
+  }
+
+  /** For the connection: whether more of the body is still to come. */
+  get receiving(): boolean {
+    return !this.bodyDone
+  }
+
+  /** For the connection, when the request's turn has come: begins to read the body. */
+  receiveBody(): void {
+    if (this.bodyDone || this.malformed !== undefined) return
+    const req = this.#req
+    req.on('data', (chunk: Buffer) => {
+      this.receive(chunk, this.bytesIn + chunk.length === this.bodyLength)
+      if (this.bodyDone) uploads.unwatch(this)
+    })
+    req.on('end', () => {
+      this.receive(EMPTY, true)
+      uploads.unwatch(this)
+    })
+    this.#reading = true
+    // From the head on: chunk sizes, extensions and trailers are bytes of the socket, but no progress.
+    uploads.watch(this)
+  }
+
+  /** For the connection: it has ended. */
+  clientLeft(): void {
+    // It is told as well, and may have messages yet to hand over.
+    if (this.#socket !== undefined) return
+    const stream = this.#stream
+    if (stream === undefined || this.status !== 101) return this.abort()
+    this.bytesIn = stream.bytesIn
+    this.bytesOut = stream.bytesOut
+    this.aborted = !stream.agreed
+    this.finish()
+  }
+
+  /** For the connection: the WebSocket ends with this code. */
+  closeWebSocket(code: number, reason: string): void {
+    if (this.#socket !== undefined) this.#socket.close(code, reason)
+    else this.#stream?.closeWith(code, reason)
+  }
+
+  override attach(peer: Peer): void {
+    // Not before someone wants the body: a request that is refused costs the client no upload.
+    if (this.#expecting && !this.answered) {
+      this.#expecting = false
+      this.#res?.writeContinue()
+    }
+    super.attach(peer)
+  }
+
+  async tunnel(target: TunnelTarget): Promise<void> {
+    const stream = this.#stream
+    if (stream === undefined) throw expectHandshake()
+    if (this.#connection.leaving) throw new GatewayError(GATEWAY_ID, 503, 'shutting down')
+    await openTunnel(this, stream, target)
+  }
+
+  accept(receiver: SocketReceiver, options: AcceptOptions = {}): ServerSocket | undefined {
+    if (this.answered) return undefined
+    const stream = this.#stream
+    if (stream === undefined) throw expectHandshake()
+    if (this.#connection.leaving) throw new GatewayError(GATEWAY_ID, 503, 'shutting down')
+    const protocol = chooseProtocol(this.headers, options.protocol)
+    if (!this.acceptTunnel(options.headers ?? new HeaderList())) return undefined
+    const { socket } = this.#req
+    const limit = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
+    const maxMessageBytes = Math.min(limit, this.#connection.maxMessageBytes)
+    const key = this.headers.get('sec-websocket-key')!
+    const answer = { key, protocol, headers: this.replyHeaders, maxMessageBytes }
+    const client = openWebSocket(socket, stream.release(), answer)
+    if (client === undefined) return undefined
+    this.#socket = new NodeAcceptedSocket(
+      client,
+      socket,
+      this,
+      receiver,
+      maxMessageBytes,
+      (aborted) => {
+        this.aborted = aborted
+      },
+      () => this.finish(),
+    )
+    return this.#socket
+  }
+
+  /** Answers the handshake with 101. False when a reply hook failed or chose another status, and that went out instead. */
+  acceptTunnel(headers: HeaderList): boolean {
+    this.startWebSocket(headers)
+    if (this.status === 101) return true
+    this.end()
+    return false
+  }
+
+  protected override finish(): void {
+    if (this.finished) return
+    super.finish()
+    if (!this.bodyDone) {
+      uploads.unwatch(this)
+      // The rest of a refused body is read and thrown away until the client has taken the reply.
+      this.#req.resume()
+    }
+    this.#connection.finished(this, this.closing)
+  }
+
+  protected transmit(body: string | Uint8Array): void {
+    // As bytes always: node:http would send a head together with text as UTF-8.
+    // And as a copy: a reply from upstream lies in memory that the next read overwrites, and the
+    // socket keeps what a slow client does not take.
+    const bytes = Buffer.from(body as Uint8Array)
+    const res = this.#writeHead(this.status === 204 || this.status === 304 ? -1 : bytes.length)
+    if (this.#isBodyless()) {
+      res.end()
+      return
+    }
+    this.bytesOut = bytes.length
+    if (bytes.length > LONG_REPLY_BYTES) this.awaitClient(bytes.length)
+    res.end(bytes)
+    this.#blocked = res.writableLength > 0
+    this.#watchStall()
+  }
+
+  protected transmitHead(length: number): void {
+    // The tunnel writes the head of an accepted WebSocket itself.
+    if (this.status === 101) return
+    this.#length = length
+    const res = this.#writeHead(this.status === 204 ? -1 : length)
+    if (this.#isBodyless()) {
+      res.end()
+      return
+    }
+    // Not by `flushHeaders`, which writes a field value above 0x7F as UTF-8.
+    res.write(EMPTY)
+    res.on('drain', () => {
+      this.#blocked = false
+      this.#watchStall()
+      this.drained()
+    })
+  }
+
+  protected transmitChunk(chunk: Uint8Array): boolean {
+    const res = this.#res
+    if (res === undefined || this.#isBodyless()) return true
+    if (this.#length >= 0 && this.bytesOut > this.#length) {
+      this.cut()
+      return true
+    }
+    if (res.write(Buffer.from(chunk))) return true
+    this.#blocked = true
+    this.#watchStall()
+    return false
+  }
+
+  protected transmitEnd(): void {
+    if (this.#isBodyless()) return
+    // A reply shorter than announced must not look complete, nor be filled up by the next one.
+    if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
+    this.#res?.end()
+  }
+
+  protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
+    if (this.status === 101) return this.closeWebSocket(code, reason)
+    // HTTP/1.0 has no other sign of an incomplete reply of unknown length than a reset.
+    this.#connection.cut(this.#req.httpVersionMinor === 0)
+    this.abort()
+  }
+
+  protected pauseRead(): void {
+    this.#reading = false
+    this.#req.pause()
+  }
+
+  protected resumeRead(): void {
+    this.#reading = true
+    this.#req.resume()
+  }
+
+  /** Limits how long the client may take none of the reply. */
+  #watchStall(): void {
+    if (!this.finished) this.#connection.watchStall(this.#blocked ? STALL_TIMEOUT_MS : 0)
+  }
+
+  #isBodyless(): boolean {
+    return this.method === 'HEAD' || this.status === 204 || this.status === 304
+  }
+
+  #listen(res: ServerResponse): void {
+    res.on('finish', () => this.finish())
+    // An error of the socket is followed by its `close`, which is what counts.
+    res.on('error', () => {})
+  }
+
+  #writeHead(length: number): ServerResponse {
+    this.#res ??= this.#takeSocket()
+    const res = this.#res
+    const { flat } = this.replyHeaders
+    const fields = length < 0 ? flat : [...flat, 'content-length', String(length)]
+    // HTTP/1.0 knows no other end of a reply of unknown length.
+    this.closing ||= this.#connection.leaving || (length < 0 && this.#req.httpVersionMinor === 0)
+    if (this.closing) res.shouldKeepAlive = false
+    else this.closing = !res.shouldKeepAlive
+    if (this.closing) this.#connection.lastReply(!this.bodyDone)
+    res.writeHead(this.status, fields as string[])
+    return res
+  }
+
+  /** An upgrade that is answered like any request: the connection ends with the reply. */
+  #takeSocket(): ServerResponse {
+    const res = new ServerResponse(this.#req)
+    this.closing = true
+    res.assignSocket(this.#req.socket)
+    // node:http does this for the sockets it still serves.
+    this.#req.socket.on('drain', () => res.emit('drain'))
+    this.#listen(res)
+    return res
+  }
+}

@@ -1,0 +1,106 @@
+import { constants } from 'node:crypto'
+import type { Server as PlainServer, ServerOptions } from 'node:http'
+import { createServer } from 'node:https'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import type { ClientCa } from '../tls/client-ca.ts'
+import {
+  findTlsPair,
+  indexTlsPairs,
+  TLS_CIPHERS,
+  type TlsPair,
+  type TlsSource,
+} from '../tls/tls.ts'
+
+/** How long a client may take for the handshake. */
+const HANDSHAKE_TIMEOUT_MS = 10_000
+const CONTEXT_OPTIONS = {
+  ciphers: TLS_CIPHERS,
+  minVersion: 'TLSv1.2',
+  honorCipherOrder: true,
+} as const
+
+/** A node:https server whose certificates are always those of a {@link TlsSource}. */
+export interface TlsServer {
+  readonly server: PlainServer
+  /** Lets go of the source. */
+  readonly release: () => void
+}
+
+/**
+ * @param http2 whether clients are offered it, before HTTP/1.1 (RFC 7301).
+ * @param clientCa whose certificates clients are asked for.
+ */
+export function createTlsServer(
+  options: ServerOptions,
+  tls: TlsSource,
+  http2: boolean,
+  clientCa?: ClientCa,
+): TlsServer {
+  let contexts = toContexts(tls.pairs, new Map(), clientCa)
+  let index = indexTlsPairs(tls.pairs)
+  const find = (serverName: string): SecureContext | undefined => {
+    const pair = findTlsPair(index, serverName)
+    return pair && contexts.get(pair)
+  }
+  const server = createServer({
+    ...options,
+    ...toDefault(tls, tls.pairs, clientCa),
+    requestCert: clientCa !== undefined,
+    rejectUnauthorized: clientCa?.isOptional === false,
+    ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    SNICallback(serverName, done) {
+      const context = find(serverName)
+      // Without one, the default serves, if there is any.
+      if (context !== undefined || tls.request === undefined) done(null, context)
+      else void tls.request(serverName).finally(() => done(null, find(serverName)))
+    },
+  })
+  const use = (pairs: readonly TlsPair[], before: typeof contexts): void => {
+    // Built before anything is replaced: what cannot be built leaves all as it was.
+    contexts = toContexts(pairs, before, clientCa)
+    index = indexTlsPairs(pairs)
+    server.setSecureContext(toDefault(tls, pairs, clientCa))
+  }
+  const releases = [
+    tls.onChange((changed) => use(changed, contexts)),
+    clientCa?.onChange(() => use(tls.pairs, new Map())),
+  ]
+  const release = (): void => {
+    for (const each of releases) each?.()
+  }
+  return { server, release }
+}
+
+/** For handshakes without a name, or for an unknown one. */
+function toDefault(
+  { isStrict = false }: TlsSource,
+  pairs: readonly TlsPair[],
+  clientCa: ClientCa | undefined,
+) {
+  const [pair] = isStrict ? [] : pairs
+  return { ...(pair && { cert: pair.cert, key: pair.key }), ...toOptions(clientCa) }
+}
+
+/**
+ * Authorities belong to each certificate: by default those of the library are trusted. Where clients are asked for
+ * theirs no session is resumed: that would let in who was let in once, though the certificate has ended since, and
+ * without its chain (RFC 8446 §4.6.1). Sessions by id are not kept anyway.
+ */
+function toOptions(clientCa: ClientCa | undefined) {
+  if (clientCa === undefined) return CONTEXT_OPTIONS
+  return { ...CONTEXT_OPTIONS, ca: clientCa.pem, secureOptions: constants.SSL_OP_NO_TICKET }
+}
+
+function toContexts(
+  pairs: readonly TlsPair[],
+  before: ReadonlyMap<TlsPair, SecureContext>,
+  clientCa: ClientCa | undefined,
+): Map<TlsPair, SecureContext> {
+  return new Map(
+    pairs.map((pair) => {
+      const { cert, key } = pair
+      return [pair, before.get(pair) ?? createSecureContext({ cert, key, ...toOptions(clientCa) })]
+    }),
+  )
+}

@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { createRequire } from 'node:module'
+import { isIP, type Socket } from 'node:net'
+import type * as Library from 'http-proxy-3'
+import { GATEWAY_ID, GatewayError } from '../../errors.ts'
+import type { TunnelTarget } from '../../exchange.ts'
+import type { HeaderList } from '../../http/headers.ts'
+import { describeConnectFault, toConnectDetail } from '../../upstream/connect-error.ts'
+import { timeHandshake } from '../../upstream/handshake-timer.ts'
+import { readReply, relayReply } from '../../upstream/http1/relay.ts'
+import type { TunnelStream } from '../websocket/tunnel-stream.ts'
+import type { NodeExchange } from './exchange.ts'
+
+const WRONG_ANSWER = 'the backend gave a wrong answer to the WebSocket handshake'
+/** RFC 6455 §1.3. */
+const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+/** The client's part of the handshake that the backend must see as it was sent. */
+const HANDSHAKE = [
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'sec-websocket-extensions',
+] as const
+
+type Fields = Record<string, string | string[]>
+type Join = (reply: IncomingMessage, socket: Socket, head: Buffer) => void
+
+/** The request that carries the handshake of a stream to a backend. */
+const requests = new WeakMap<object, ClientRequest>()
+
+/** For upgrades only: its way with plain requests lets a chunked DELETE through as two requests. */
+let proxy: Library.ProxyServer | undefined
+
+/** The library, loaded by the first tunnel. */
+function createProxy(): Library.ProxyServer {
+  const { ProxyServer } = createRequire(import.meta.url)('http-proxy-3') as typeof Library
+  const proxy = new ProxyServer({ ws: true, toProxy: true, prependPath: false })
+  proxy.on('proxyReqWs', (request, _req, socket) => requests.set(socket, request))
+  // Failures reach the attempt they belong to; this one hears of them a second time.
+  proxy.on('error', () => {})
+  return proxy
+}
+
+/**
+ * Carries the client's WebSocket to `target`. An answer other than 101 is relayed as the reply.
+ *
+ * Resolves when the backend has answered, with {@link TunnelTarget.onClose} to follow once the
+ * tunnel, or that reply, has ended.
+ *
+ * @throws {GatewayError} 502 or 504 when the backend gave no valid answer; nothing was sent to the client then.
+ */
+export function openTunnel(
+  x: NodeExchange,
+  stream: TunnelStream,
+  target: TunnelTarget,
+): Promise<void> {
+  const headers = toHandshake(x, target)
+  const request = sendHandshake(headers, stream, target)
+  // The library has attached what joins the two sides once the backend accepts, and what relays
+  // another answer without regard for hooks, limits and retries.
+  const [join] = request.listeners('upgrade') as Join[]
+  request.removeAllListeners('upgrade')
+  request.removeAllListeners('response')
+
+  return new Promise((resolve, reject) => {
+    let settled = false
+    const left = () => request.destroy()
+    const settle = (): boolean => {
+      if (settled) return false
+      settled = true
+      stopTimer()
+      stream.off('close', left)
+      return true
+    }
+    const failWith = (error: GatewayError): void => {
+      if (!settle()) return
+      request.destroy()
+      reject(error)
+    }
+    const fail = (code: number, detail: string, cause?: unknown): void =>
+      failWith(new GatewayError(GATEWAY_ID, code, detail, { cause }))
+    const stopTimer = timeHandshake(request, target, failWith)
+
+    stream.once('close', left)
+    request.on('error', (error) => {
+      const detail = describeConnectFault(toConnectDetail(error), 'the backend')
+      fail(502, detail, error)
+    })
+    request.on('response', (reply) => {
+      const head = readReply(reply, false)
+      if (head === undefined)
+        return fail(502, WRONG_ANSWER, new Error(`invalid response ${reply.statusCode}`))
+      if (!settle()) return
+      resolve()
+      relayReply(x, reply, head, target)
+    })
+    request.on('upgrade', (reply: IncomingMessage, socket: Socket, head: Buffer) => {
+      // Before the library's own listeners, which would end the client's connection without a word.
+      socket.on('error', () => stream.backendEnded())
+      socket.on('end', () => stream.backendEnded())
+      const answer = readReply(reply, true)
+      if (answer === undefined || !isAccepted(reply, headers['sec-websocket-key'], target)) {
+        socket.destroy()
+        return fail(502, WRONG_ANSWER)
+      }
+      if (!settle()) return socket.destroy()
+      resolve()
+      const fields = answer.headers
+      if (!x.answered) target.onAnswer?.(101, fields)
+      if (x.answered || !x.acceptTunnel(fields)) {
+        socket.destroy()
+        target.onClose()
+        return
+      }
+      stream.once('close', () => {
+        socket.destroySoon()
+        target.onClose()
+      })
+      reply.headers = toAnswer(x.replyHeaders, reply)
+      stream.open(target.maxMessageBytes)
+      join!(reply, socket, head)
+    })
+  })
+}
+
+/** Has the library send the handshake; what it makes of it is in {@link requests} when it returns. */
+function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarget): ClientRequest {
+  const { host, port, secure, lookup } = target
+  const protocol = secure ? 'https:' : 'http:'
+  // The library reads these of the request, and no more.
+  const req = {
+    method: 'GET',
+    url: target.target,
+    headers,
+    httpVersion: '1.1',
+    httpVersionMajor: 1,
+  }
+  const options = {
+    target: { host, port, protocol },
+    // Options of the library for the connection, with TLS or without.
+    ssl: { servername: isIP(host) > 0 ? '' : host, lookup },
+  }
+  proxy ??= createProxy()
+  proxy.ws(req as unknown as IncomingMessage, stream, Buffer.alloc(0), options, () => {})
+  const request = requests.get(stream)!
+  // As received: the library takes queries apart, and not all come together again.
+  request.path = target.target
+  return request
+}
+
+function toHandshake(x: NodeExchange, target: TunnelTarget): Fields {
+  const headers: Fields = Object.create(null)
+  const { flat } = target.headers
+  for (let i = 0; i < flat.length; i += 2) addField(headers, flat[i]!, flat[i + 1]!)
+  for (const name of HANDSHAKE) {
+    const value = x.headers.getAll(name).join(', ')
+    if (value !== '') headers[name] = value
+  }
+  headers['connection'] = 'Upgrade'
+  headers['upgrade'] = 'websocket'
+  return headers
+}
+
+/** Whether the backend's answer belongs to the handshake (RFC 6455 §4.1). */
+function isAccepted({ headers }: IncomingMessage, key: unknown, target: TunnelTarget): boolean {
+  const offers = target.headers.getAll('sec-websocket-protocol').join(',').split(',')
+  const expected = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
+  const protocol = headers['sec-websocket-protocol']
+  return (
+    headers['sec-websocket-accept'] === expected &&
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    (protocol === undefined || offers.some((offer) => offer.trim() === protocol))
+  )
+}
+
+/** The answer to the handshake as the library writes it: what reply hooks left, and the fields that make it a 101. */
+function toAnswer(list: HeaderList, reply: IncomingMessage): IncomingMessage['headers'] {
+  const headers: Fields = Object.create(null)
+  const { flat } = list
+  for (let i = 0; i < flat.length; i += 2) addField(headers, flat[i]!, flat[i + 1]!)
+  headers['connection'] = 'Upgrade'
+  headers['upgrade'] = 'websocket'
+  for (const name of ['accept', 'protocol', 'extensions'] as const) {
+    const value = reply.headers[`sec-websocket-${name}`]
+    if (value !== undefined) headers[`sec-websocket-${name}`] = value
+  }
+  return headers
+}
+
+function addField(headers: Fields, name: string, value: string): void {
+  const before = headers[name]
+  headers[name] = before === undefined ? value : [...[before].flat(), value]
+}

@@ -1,0 +1,90 @@
+import { watch } from 'node:fs'
+import { dirname } from 'node:path'
+import { createChangedCheck } from '../../../lib/io/file-fingerprint.ts'
+import { readAuthorities } from './read-authorities.ts'
+
+/** Who issues the certificates that clients show, replaced while a listener serves. */
+export interface ClientCa {
+  /** PEM text of the authorities. */
+  readonly pem: string
+  /** Whether clients without a certificate are let in. One that no authority stands for never is. */
+  readonly isOptional: boolean
+  /** Reads the file again: new connections are judged by what it holds now. @throws {Error} as {@link loadClientCa}; nothing has changed then. */
+  readonly reload: () => void
+  /** Calls `listener` after every change. Returns the way to stop that. */
+  readonly onChange: (listener: () => void) => () => void
+  /** Ends watching. */
+  readonly close: () => void
+}
+
+export interface ClientCaOptions {
+  /** @default false */
+  readonly isOptional?: boolean
+  /** Told, in one line, of a changed file that does not load. @default process.emitWarning */
+  readonly warn?: (message: string) => void
+  /** Milliseconds without another change before a changed file is read. @default 200 */
+  readonly settleMs?: number
+  /** PEM text of the authorities while the file does not load at first; empty: there are none then. @default '' */
+  readonly last?: string | undefined
+}
+
+const WHAT = 'TLS client CA file'
+
+/**
+ * Reads authorities, and again when the file changes.
+ *
+ * @throws {Error} with one line that names the file: it cannot be read, or holds no certificate.
+ */
+export function loadClientCa(file: string, options: ClientCaOptions = {}): ClientCa {
+  const { isOptional = false, settleMs = 200, last = '' } = options
+  const { warn = (message: string) => process.emitWarning(message) } = options
+  const listeners = new Set<() => void>()
+  let pem = last
+  let timer: NodeJS.Timeout | undefined
+
+  const warnOf = (error: unknown): void =>
+    warn(`${(error as Error).message}; the previous authorities stay in use`)
+  const reload = (): void => {
+    const fresh = readAuthorities(file, WHAT)
+    if (fresh === pem) return
+    pem = fresh
+    for (const listener of listeners) listener()
+  }
+  const settle = (): void => {
+    try {
+      reload()
+    } catch (error) {
+      warnOf(error)
+    }
+  }
+  try {
+    pem = readAuthorities(file, WHAT)
+  } catch (error) {
+    if (last === '') throw error
+    warnOf(error)
+  }
+  const hasChanged = createChangedCheck()
+  // The folder, not the file: one that is replaced by a rename would be lost to its own watch.
+  const watcher = watch(dirname(file), { persistent: false }, () => {
+    if (!hasChanged([file])) return
+    clearTimeout(timer)
+    timer = setTimeout(settle, settleMs).unref()
+  })
+  watcher.on('error', (error) => warn(`TLS file ${file} is no longer watched: ${error.message}`))
+
+  return {
+    get pem() {
+      return pem
+    },
+    isOptional,
+    reload,
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close() {
+      clearTimeout(timer)
+      watcher.close()
+    },
+  }
+}

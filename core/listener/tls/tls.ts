@@ -1,0 +1,292 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { type FSWatcher, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Maybe } from '../../../lib/async/maybe.ts'
+import { createChangedCheck } from '../../../lib/io/file-fingerprint.ts'
+
+/** The two PEM files of a server certificate: the certificate with its chain, and its private key. */
+export interface TlsFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** A server certificate that was read and checked. */
+export interface TlsPair {
+  /** PEM text: the certificate first, then its chain. */
+  readonly cert: string
+  /** PEM text of the private key. */
+  readonly key: string
+  /** DNS names the certificate is for, lower case; `*.` stands for one label. Without any in subjectAltName, the common name. */
+  readonly names: readonly string[]
+}
+
+/** The certificates of a listener, replaced while it serves. */
+export interface TlsSource {
+  /**
+   * The first is the default, for clients that name no host or an unknown one; the others are chosen by SNI (RFC 6066 §3).
+   * Without any, handshakes fail. A pair that has not changed is the same object.
+   */
+  readonly pairs: readonly TlsPair[]
+  /** Whether there is no default: handshakes for unknown names fail. @default false */
+  readonly isStrict?: boolean
+  /** Asks for a certificate for a name that none is for. Resolves when there is one, or will not be soon, and never rejects; listeners need not wait. */
+  readonly request?: (serverName: string) => Promise<void>
+  /**
+   * Reads all files again. New connections use what they hold now.
+   *
+   * @throws {Error} as {@link loadTls}, nothing has changed then; or what a listener that cannot
+   *   use them throws: `pairs` stays as it was, and the next reload tells all listeners again.
+   */
+  readonly reload: () => void
+  /** Calls `listener` after every reload that changed a certificate. Returns the way to stop that. */
+  readonly onChange: (listener: (pairs: readonly TlsPair[]) => void) => () => void
+  /** Reloads whenever a file changes, in place or by a rename. A change that does not load is reported as a warning. */
+  readonly watch: () => void
+  /** Ends {@link watch}, and whatever else it does. */
+  readonly close: () => Maybe<void>
+}
+
+export interface TlsOptions {
+  /** Told, in one line, of what is wrong but no reason to stop: an expired certificate, a changed file that does not load. @default process.emitWarning */
+  readonly warn?: (message: string) => void
+  /** Milliseconds without another change before {@link TlsSource.watch} reads: certificate and key are replaced one after the other. @default 200 */
+  readonly settleMs?: number
+  /** What is served while the files do not load at first, as those that do not later: the certificates served before. @default nothing is */
+  readonly last?: readonly TlsPair[] | undefined
+}
+
+/** TLS 1.2 suites with forward secrecy and authenticated encryption (RFC 9325 §4.2); the suites of TLS 1.3 are all of that kind. */
+export const TLS_CIPHERS: string = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+/** Some editors begin a file with it; TLS libraries then find nothing in the file. */
+const BYTE_ORDER_MARK = /^\uFEFF/
+const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
+const DNS_NAME = /^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
+
+/**
+ * Reads certificates and checks them, so that a listener never opens with one it cannot serve.
+ *
+ * @throws {Error} with one line that names the file: it cannot be read, holds no certificate or key,
+ *   or the key is not that of the certificate.
+ */
+export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): TlsSource {
+  if (files.length === 0)
+    throw new Error('TLS needs at least one certificate file and its key file')
+  const { settleMs = 200, last = [] } = options
+  const { warn = (message: string) => process.emitWarning(message) } = options
+  const listeners = new Set<(pairs: readonly TlsPair[]) => void>()
+  const watchers: FSWatcher[] = []
+  let pairs = last
+  let timer: NodeJS.Timeout | undefined
+
+  const load = (): readonly TlsPair[] =>
+    files.map((pair, i) => keepSame(pairs[i], loadPair(pair, warn)))
+
+  const warnOf = (error: unknown): void =>
+    warn(`${(error as Error).message}; the previous certificates stay in use`)
+
+  const reload = (): void => {
+    const fresh = load()
+    if (fresh.every((pair, i) => pair === pairs[i])) return
+    // A listener that does not take them leaves them changed: the next reload tries again.
+    for (const listener of listeners) listener(fresh)
+    pairs = fresh
+  }
+
+  const settle = (): void => {
+    try {
+      reload()
+    } catch (error) {
+      warnOf(error)
+    }
+  }
+
+  try {
+    pairs = load()
+  } catch (error) {
+    if (last.length === 0) throw error
+    warnOf(error)
+  }
+
+  const names = files.flatMap(({ certFile, keyFile }) => [certFile, keyFile])
+  const haveChanged = createChangedCheck()
+  const onEvent = (): void => {
+    if (!haveChanged(names)) return
+    clearTimeout(timer)
+    timer = setTimeout(settle, settleMs).unref()
+  }
+
+  const close = (): void => {
+    clearTimeout(timer)
+    for (const watcher of watchers.splice(0)) watcher.close()
+  }
+
+  return {
+    get pairs() {
+      return pairs
+    },
+    reload,
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    watch() {
+      close()
+      // The folders, not the files: a file that is replaced by a rename, or behind a symbolic link
+      // that is switched over, would be lost to its own watch after the first change.
+      const folders = new Set(names.map((name) => dirname(name)))
+      for (const folder of folders) {
+        try {
+          const watcher = watch(folder, { persistent: false }, onEvent)
+          watcher.on('error', (error) =>
+            warn(`TLS folder ${folder} is no longer watched: ${error.message}`),
+          )
+          watchers.push(watcher)
+        } catch (error) {
+          warn(`TLS folder ${folder} cannot be watched: ${(error as Error).message}`)
+        }
+      }
+    },
+    close,
+  }
+}
+
+/**
+ * Lends a pair as files that no other program can change or read, for a TLS library that reads
+ * files by name. They are gone when `use` returns.
+ */
+export function withTlsFiles<T>(pair: TlsPair, use: (files: TlsFiles) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'mx-tls-'))
+  try {
+    const certFile = join(folder, 'cert.pem')
+    const keyFile = join(folder, 'key.pem')
+    writeFileSync(certFile, pair.cert, { mode: 0o600, flag: 'wx' })
+    writeFileSync(keyFile, pair.key, { mode: 0o600, flag: 'wx' })
+    return use({ certFile, keyFile })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Pairs by the names they are for; of several for a name, the first. */
+export function indexTlsPairs(pairs: readonly TlsPair[]): ReadonlyMap<string, TlsPair> {
+  const index = new Map<string, TlsPair>()
+  for (const pair of pairs)
+    for (const name of pair.names) if (!index.has(name)) index.set(name, pair)
+  return index
+}
+
+/** The pair for the server name of a handshake: the exact name, else a wildcard for its first label. */
+export function findTlsPair(
+  index: ReadonlyMap<string, TlsPair>,
+  serverName: string,
+): TlsPair | undefined {
+  const name = serverName.toLowerCase().replace(/\.$/, '')
+  const dot = name.indexOf('.')
+  return index.get(name) ?? (dot < 0 ? undefined : index.get(`*${name.slice(dot)}`))
+}
+
+/**
+ * Checks the texts of a certificate and its key. What is wrong with its time is told, and no reason not to serve it.
+ *
+ * @param source where they come from, as errors call them.
+ * @param nowMs unix time. @default that of this machine
+ * @throws {Error} in one line.
+ */
+export function toTlsPair(
+  { cert, key }: Pick<TlsPair, 'cert' | 'key'>,
+  source: { readonly cert: string; readonly key: string },
+  warn: (message: string) => void,
+  nowMs: number = Date.now(),
+): TlsPair {
+  const chain = parseCertificates(cert, source.cert)
+  const leaf = chain[0]!
+  const privateKey = parseKey(key, source.key)
+  if (!leaf.checkPrivateKey(privateKey)) {
+    const isLater = chain.some((one) => one.checkPrivateKey(privateKey))
+    throw new Error(
+      isLater
+        ? `TLS certificate ${source.cert} is not the first of its file: put it before its chain`
+        : `TLS key ${source.key} does not belong to certificate ${source.cert}`,
+    )
+  }
+  if (!isServable(privateKey))
+    throw new Error(
+      `TLS key ${source.key} is of a kind that cannot be served; RSA of 1024 bits and more, ECDSA with P-256, P-384 or P-521, and Ed25519 can`,
+    )
+  if (Date.parse(leaf.validTo) < nowMs)
+    warn(`TLS certificate ${source.cert} expired on ${leaf.validTo}`)
+  if (Date.parse(leaf.validFrom) > nowMs)
+    warn(
+      `TLS certificate ${source.cert} is not valid before ${leaf.validFrom}: is the clock of this machine right?`,
+    )
+  return { cert, key, names: toNames(leaf) }
+}
+
+function loadPair({ certFile, keyFile }: TlsFiles, warn: (message: string) => void): TlsPair {
+  const cert = readText(certFile, 'certificate')
+  const key = readText(keyFile, 'key')
+  return toTlsPair({ cert, key }, { cert: certFile, key: keyFile }, warn)
+}
+
+function keepSame(before: TlsPair | undefined, pair: TlsPair): TlsPair {
+  return pair.cert === before?.cert && pair.key === before.key ? before : pair
+}
+
+function readText(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(BYTE_ORDER_MARK, '')
+  } catch (error) {
+    throw new Error(`TLS ${what} file ${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+function parseCertificates(text: string, file: string): X509Certificate[] {
+  const blocks = text.match(CERTIFICATE_BLOCK)
+  if (blocks === null)
+    throw new Error(`TLS certificate file ${file} holds no certificate in PEM form`)
+  try {
+    return blocks.map((block) => new X509Certificate(block))
+  } catch (error) {
+    throw new Error(`TLS certificate file ${file} holds a damaged certificate`, { cause: error })
+  }
+}
+
+function parseKey(text: string, file: string): KeyObject {
+  try {
+    return createPrivateKey(text)
+  } catch (error) {
+    const encrypted = text.includes('ENCRYPTED')
+    const reason = encrypted
+      ? 'holds an encrypted key; decrypt it first'
+      : 'holds no private key in PEM form'
+    throw new Error(`TLS key file ${file} ${reason}`, { cause: error })
+  }
+}
+
+/** Whether the TLS libraries of both listeners take a key, and find a cipher for it. */
+function isServable({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+  const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails ?? {}
+  if (asymmetricKeyType === 'rsa') return modulusLength >= 1024
+  return asymmetricKeyType === 'ed25519' || CURVES.has(namedCurve)
+}
+
+function toNames(leaf: X509Certificate): string[] {
+  const alternative = (leaf.subjectAltName ?? '').split(', ').flatMap((entry) => {
+    return entry.startsWith('DNS:') ? [entry.slice(4).toLowerCase()] : []
+  })
+  const common = /^CN=(.+)$/m.exec(leaf.subject)?.[1]?.toLowerCase()
+  const names = alternative.length > 0 || common === undefined ? alternative : [common]
+  return names.filter((name) => DNS_NAME.test(name))
+}

@@ -1,0 +1,202 @@
+import { createRequire } from 'node:module'
+import { isPrintable } from '../header-value.ts'
+import type { CreateListener, Listener, ListenerOptions } from '../listener.ts'
+import { PeerAddresses } from '../peer-addresses.ts'
+import { claimPort } from '../probe-port.ts'
+import { Guard } from '../request-validator.ts'
+import type {
+  App,
+  HttpRequest,
+  HttpResponse,
+  ListenSocket,
+  SocketContext,
+  Uws,
+} from '../uws-types.d.ts'
+import { MESSAGE_MAX_BYTES } from '../websocket/session.ts'
+import { type Life, UwsExchange } from './exchange.ts'
+import { readOn } from './pause.ts'
+import { type AppSetup, createTlsApp } from './tls.ts'
+import { createSocketBehavior, Sockets } from './websocket.ts'
+
+/** Request line and header fields together, bytes; more is answered 431. */
+const HEADER_MAX_BYTES = 16 * 1024
+
+/** The library's default mode: SO_REUSEADDR and SO_REUSEPORT. */
+const LISTEN_SHARED = 0
+
+/**
+ * Versions whose WebSockets can be paused with the methods of the response they were made of,
+ * which both are one socket below; the library has none for WebSockets (uWebSockets issue 1020).
+ * Found out version by version: what these methods touch is not ours to know.
+ */
+const PAUSES_WEBSOCKETS = /^20\.51\./
+let pausesWebSockets = false
+
+/**
+ * The µWebSockets of this platform, or undefined where there is none: the
+ * platform package that npm installed, else a `@uwsjs/core` the user added.
+ */
+export function loadUws(): Uws | undefined {
+  const require = createRequire(import.meta.url)
+  // Read by the library when it is loaded.
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(HEADER_MAX_BYTES)
+  const major = process.versions.node.split('.')[0]
+  for (const name of [`@uwsjs/${process.platform}-${process.arch}-${major}`, '@uwsjs/core']) {
+    try {
+      const uws = require(name) as Uws
+      const { version } = require(`${name}/package.json`) as { version: string }
+      pausesWebSockets = PAUSES_WEBSOCKETS.test(version)
+      return uws
+    } catch {
+      // Not installed for this platform, or built for another C library: the next one.
+    }
+  }
+  return undefined
+}
+
+/** A listener on µWebSockets: HTTP/1.1 and WebSocket, plain or TLS. */
+export const createUwsListener: CreateListener = async (options: ListenerOptions) => {
+  if (options.clientCa !== undefined)
+    throw new Error('uWebSockets cannot require client certificates: use the node listener')
+  const uws = loadUws()
+  if (uws === undefined) {
+    throw new Error(
+      `no uWebSockets binary for ${process.platform}-${process.arch}, Node ${process.versions.node}`,
+    )
+  }
+  uws._cfg('silent')
+  const secure = options.tls !== undefined
+  const guard = new Guard(options.internalFields, options.encodedSlashes)
+  const maxMessageBytes = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
+  const sockets = new Sockets(maxMessageBytes, options.maxClientSockets ?? Number.POSITIVE_INFINITY)
+  const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
+  let connections = 0
+  /** Requests that the library has passed on. */
+  let requests = 0
+  /** Value of `requests` when the only open connection was opened; -1: others were open beside it. */
+  let requestsAtOpen = -1
+  let onUnreadable = secure ? undefined : options.onUnreadable
+  /** The library remembers what sockets do: before it does, it would resume them to nothing. See {@link readOn}. */
+  let remembers = false
+  const life: Life = { pausesWebSockets, draining: false, peers: new PeerAddresses() }
+
+  const add = (name: string, value: string) => {
+    // The guard knows the host, or looks at all of it.
+    if ((name.length === 4 && name === 'host') || isPrintable(value)) return guard.add(name, value)
+    // The library decodes UTF-8; header values are strings of bytes.
+    guard.addBytes(name, Buffer.from(value, 'utf8').toString('latin1'))
+  }
+  const serve = (
+    method: string,
+    res: HttpResponse,
+    req: HttpRequest,
+    context: SocketContext | undefined,
+  ) => {
+    requests++
+    guard.reset()
+    req.forEach(add)
+    guard.closing ||= life.draining
+    const x = new UwsExchange(method, res, req, guard, secure, context, sockets, life)
+    options.handle(x)
+  }
+
+  // The library tells neither of requests that it rejects nor whose connection ends: with a single one that is known.
+  const watchUnreadable = (change: number) => {
+    if (change > 0) requestsAtOpen = connections === 1 ? requests : -1
+    else if (connections === 0 && requestsAtOpen === requests) {
+      onUnreadable?.()
+      onUnreadable = undefined
+    }
+  }
+
+  const behavior = createSocketBehavior(maxMessageBytes)
+  const setup: AppSetup = {
+    filter: (app, count) => {
+      // biome-ignore lint/suspicious/useIterableCallbackReturn: not the filter of an array.
+      app.filter((res, change) => {
+        if (!remembers) {
+          remembers = true
+          readOn(res)
+        }
+        connections += change
+        if (change > 0) life.peers.opened(res.getRemoteAddress())
+        else life.peers.closed()
+        if (onUnreadable !== undefined) watchUnreadable(change)
+        count(change)
+        if (change > 0 && connections > maxConnections) res.close()
+      })
+    },
+    route: (router, count) => {
+      // The library's router compares methods byte by byte: one it has found is not asked for, and known by its identity.
+      router.get('/*', (res, req) => serve('GET', res, req, undefined))
+      router.post('/*', (res, req) => serve('POST', res, req, undefined))
+      router.any('/*', (res, req) => serve(req.getCaseSensitiveMethod(), res, req, undefined))
+      router.ws('/*', {
+        ...behavior,
+        upgrade: (res, req, context) => serve('GET', res, req, context),
+        close: (client, code, reason) => {
+          // The filter is not told of connections that end as WebSockets.
+          connections--
+          life.peers.closed()
+          count(-1)
+          behavior.close(client, code, reason)
+        },
+      })
+    },
+  }
+  const { app, close } =
+    options.tls === undefined ? createPlainApp(uws, setup) : createTlsApp(uws, options.tls, setup)
+
+  let socket: ListenSocket
+  try {
+    socket = await listen(app, options)
+  } catch (error) {
+    close()
+    throw error
+  }
+  const port = uws.us_socket_local_port(socket)
+  const drain = () => {
+    if (life.draining) return
+    life.draining = true
+    sockets.drain()
+    uws.us_listen_socket_close(socket)
+  }
+  const listener: Listener = {
+    name: 'uws',
+    port,
+    get connections() {
+      return connections
+    },
+    drain,
+    closeTunnels: () => sockets.close(),
+    close: async () => {
+      drain()
+      sockets.close()
+      close()
+    },
+  }
+  return listener
+}
+
+function createPlainApp(uws: Uws, setup: AppSetup): { app: App; close: () => void } {
+  const app = uws.App()
+  setup.filter(app, () => {})
+  setup.route(app, () => {})
+  return { app, close: () => app.close() }
+}
+
+/**
+ * Opens the port. The library's own exclusive mode does without SO_REUSEADDR: it could not open
+ * the port of a gateway that has just ended for a minute. So the port is claimed first, in a way
+ * that fails as long as anyone listens on it, and then opened in shared mode.
+ */
+async function listen(app: App, options: ListenerOptions): Promise<ListenSocket> {
+  const { host, shared = false } = options
+  const port = shared ? options.port : await claimPort(host, options.port)
+  return new Promise((resolve, reject) => {
+    app.listen(host, port, LISTEN_SHARED, (socket) => {
+      if (socket) resolve(socket)
+      else reject(new Error(`cannot listen on ${host}:${port}: the port is in use or not allowed`))
+    })
+  })
+}

@@ -1,0 +1,137 @@
+import { TLS_CIPHERS, type TlsPair, type TlsSource, withTlsFiles } from '../tls/tls.ts'
+import type { App, Uws } from '../uws-types.d.ts'
+
+/** Sets up what an app serves: its filter, and the routes of one of its routers. */
+export interface AppSetup {
+  /** @param count told of every connection of this app that begins (1) or ends (-1). */
+  readonly filter: (app: App, count: (change: number) => void) => void
+  readonly route: (router: App, count: (change: number) => void) => void
+}
+
+/** An app whose certificates are always those of a {@link TlsSource}. */
+export interface TlsApp {
+  /** To listen with. */
+  readonly app: App
+  /** Lets go of the source, and ends all connections. */
+  readonly close: () => void
+}
+
+/** An app with certificates. */
+interface Serving {
+  readonly app: App
+  pairs: readonly TlsPair[]
+  /** Certificates can be chosen by them. */
+  readonly names: Set<string>
+  readonly count: (change: number) => void
+  connections: number
+}
+
+/**
+ * The library can replace neither the default certificate of an app nor, while connections that
+ * chose it go on, one chosen by name: its router would be freed under them. So one app without a
+ * certificate accepts the connections and hands them to another that has them all. More certificates
+ * are added to that one; others than before make a new app, and the old one goes on with the
+ * connections it has.
+ *
+ * The library keeps every app until the process ends, some tens of KiB each: closing a replaced
+ * one would free nothing, and end its connections. Its names are freed with its last connection.
+ *
+ * Where certificates are chosen by name, the library writes two lines a name to stdout.
+ */
+export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp {
+  const acceptor = uws.SSLApp({})
+  /** Those that have connections, and the one that gets new ones. */
+  const all = new Set<Serving>()
+  let serving: Serving | undefined
+
+  function retire(old: Serving): void {
+    if (old === serving || old.connections > 0) return
+    all.delete(old)
+    // The library is still busy with the connection that has just ended.
+    setImmediate(() => {
+      for (const name of old.names) old.app.removeServerName(name)
+    })
+  }
+
+  function start(pairs: readonly TlsPair[]): Serving {
+    const app = createDefaultApp(uws, tls.isStrict ? undefined : pairs[0])
+    const started: Serving = {
+      app,
+      pairs,
+      names: new Set(),
+      count(change) {
+        started.connections += change
+        retire(started)
+      },
+      connections: 0,
+    }
+    setup.filter(app, started.count)
+    setup.route(app, started.count)
+    // Not waited for: the library cannot.
+    app.missingServerName((name) => void tls.request?.(name))
+    return started
+  }
+
+  function use(pairs: readonly TlsPair[]): void {
+    const before = serving
+    const isMore = before !== undefined && hasAll(pairs, before.pairs, tls.isStrict)
+    const next = isMore ? before : start(pairs)
+    if (tls.isStrict || pairs.length > 1) addNames(next, pairs, setup)
+    next.pairs = pairs
+    if (isMore) return
+    acceptor.addChildAppDescriptor(next.app.getDescriptor())
+    serving = next
+    all.add(next)
+    if (before === undefined) return
+    acceptor.removeChildAppDescriptor(before.app.getDescriptor())
+    retire(before)
+  }
+
+  use(tls.pairs)
+  const release = tls.onChange(use)
+  return {
+    app: acceptor,
+    close() {
+      release()
+      acceptor.close()
+      for (const { app } of all) app.close()
+    },
+  }
+}
+
+/** Whether all that were there before are, with the same default, if there is one. */
+function hasAll(pairs: readonly TlsPair[], before: readonly TlsPair[], isStrict = false): boolean {
+  if (!isStrict && pairs[0] !== before[0]) return false
+  const now = new Set(pairs)
+  return before.every((pair) => now.has(pair))
+}
+
+function createDefaultApp(uws: Uws, pair: TlsPair | undefined): App {
+  if (pair === undefined) return uws.SSLApp({})
+  return withTlsFiles(pair, ({ certFile, keyFile }) =>
+    uws.SSLApp({ cert_file_name: certFile, key_file_name: keyFile, ssl_ciphers: TLS_CIPHERS }),
+  )
+}
+
+/** Certificates by name, the first pair's names too: another's wildcard must not win over them. */
+function addNames(
+  { app, names, count }: Serving,
+  pairs: readonly TlsPair[],
+  setup: AppSetup,
+): void {
+  for (const pair of pairs) {
+    const added = pair.names.filter((name) => !names.has(name))
+    if (added.length === 0) continue
+    withTlsFiles(pair, ({ certFile, keyFile }) => {
+      for (const name of added) {
+        names.add(name)
+        app.addServerName(name, {
+          cert_file_name: certFile,
+          key_file_name: keyFile,
+          ssl_ciphers: TLS_CIPHERS,
+        })
+        setup.route(app.domain(name), count)
+      }
+    })
+  }
+}

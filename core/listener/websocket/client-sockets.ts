@@ -1,0 +1,72 @@
+import { GATEWAY_ID, GatewayError } from '../../errors.ts'
+import { toNetwork } from '../../limits/client-network.ts'
+import { toMemoryBytes } from '../../limits/memory-budget.ts'
+
+/** Share of the memory that unfinished messages of one client may take. */
+const MEMORY_SHARE = 1 / 4
+/** However little memory there is: a browser with several pages opens as many. */
+const LEAST_SOCKETS = 16
+/** Bytes beyond the limit up to which a message is read, and answered with 1009. */
+const SLACK_BYTES = 1024 * 1024
+
+/** The library reads its limits as numbers of 32 bits with a sign: a greater one, such as that of no limit, becomes 0. */
+export const UWS_MAX_BYTES: number = 2 ** 31 - 1
+
+/**
+ * Bytes of an unfinished message that µWebSockets buffers for each WebSocket. It reports neither that there is one nor how long it is.
+ *
+ * @param maxMessageBytes longest message accepted.
+ */
+export function toPayloadMaxBytes(maxMessageBytes: number): number {
+  return Math.min(maxMessageBytes + Math.min(maxMessageBytes, SLACK_BYTES), UWS_MAX_BYTES)
+}
+
+/**
+ * WebSockets of one client at a time with which its unfinished messages take at most a quarter of the memory.
+ *
+ * @param maxMessageBytes longest message accepted.
+ * @param memoryBytes of the process.
+ */
+export function toClientSocketsMax(
+  maxMessageBytes: number,
+  memoryBytes: number = toMemoryBytes(),
+): number {
+  const sockets = Math.floor((memoryBytes * MEMORY_SHARE) / toPayloadMaxBytes(maxMessageBytes))
+  return Math.max(sockets, LEAST_SOCKETS)
+}
+
+/** Counts the WebSockets of each client, those that still open included. */
+export class ClientSockets {
+  readonly #max: number
+  readonly #counts = new Map<string, number>()
+
+  /** @param max of one client at a time; `Infinity` counts none. */
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /**
+   * Counts one more.
+   *
+   * @returns what takes it out again; further calls have no effect.
+   * @throws {GatewayError} 503 when the client has as many as it may.
+   */
+  enter(address: string): () => void {
+    if (this.#max === Number.POSITIVE_INFINITY) return () => {}
+    const client = toNetwork(address)
+    const count = this.#counts.get(client) ?? 0
+    if (count >= this.#max) {
+      const detail = `Too many WebSockets of one client address: ${count} are open (max_client_websockets). Close some, or list a proxy with this address in trusted_proxies.`
+      throw new GatewayError(GATEWAY_ID, 503, detail, { headers: ['retry-after', '1'] })
+    }
+    this.#counts.set(client, count + 1)
+    let isIn = true
+    return () => {
+      if (!isIn) return
+      isIn = false
+      const left = this.#counts.get(client)! - 1
+      if (left === 0) this.#counts.delete(client)
+      else this.#counts.set(client, left)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { GATEWAY_ID, GatewayError } from '../../errors.ts'
+import type { HeaderList } from '../../http/headers.ts'
+
+/** Sixteen bytes in base64 (RFC 6455 §4.1, item 7). */
+const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+/**
+ * Judges the client's half of a WebSocket handshake, once its `Upgrade` and `Connection` fields
+ * and its method are known to be right: the error to answer with, or undefined (RFC 6455 §4.2.1).
+ *
+ * @param bodyLength as in `Exchange.bodyLength`.
+ */
+export function judgeHandshake(headers: HeaderList, bodyLength: number): GatewayError | undefined {
+  if (bodyLength !== 0) return refuse('a WebSocket handshake has no body')
+  const versions = headers.getAll('sec-websocket-version')
+  if (versions.length === 1 && versions[0] !== '13') {
+    return new GatewayError(GATEWAY_ID, 426, 'Sec-WebSocket-Version must be 13', {
+      headers: ['sec-websocket-version', '13'],
+    })
+  }
+  if (versions.length !== 1) return refuse('a WebSocket handshake needs one Sec-WebSocket-Version')
+  const keys = headers.getAll('sec-websocket-key')
+  if (keys.length === 1 && KEY.test(keys[0]!)) return undefined
+  return refuse('a WebSocket handshake needs one Sec-WebSocket-Key of 16 bytes in base64')
+}
+
+/** The error of a request that asks for no WebSocket where only one is served (RFC 9110 §15.5.22). */
+export function expectHandshake(): GatewayError {
+  return new GatewayError(GATEWAY_ID, 426, 'a WebSocket is expected here')
+}
+
+/**
+ * The subprotocol to answer with: `wanted` where the client offers it, else none, which is `''`.
+ *
+ * @throws {TypeError} when `wanted` is no token (RFC 6455 §4.1, item 10).
+ */
+export function chooseProtocol(headers: HeaderList, wanted = ''): string {
+  if (wanted === '') return ''
+  if (!TOKEN.test(wanted)) {
+    throw new TypeError(`subprotocol must be a token, got ${JSON.stringify(wanted)}`)
+  }
+  const offers = headers.getAll('sec-websocket-protocol').join(',').split(',')
+  return offers.some((offer) => offer.trim() === wanted) ? wanted : ''
+}
+
+function refuse(detail: string): GatewayError {
+  return new GatewayError(GATEWAY_ID, 400, detail)
+}

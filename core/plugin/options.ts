@@ -1,0 +1,125 @@
+import { suggest } from '../../lib/text/did-you-mean.ts'
+import { show } from '../../lib/text/inspect.ts'
+import { Errors, type TObject } from '../schema.ts'
+
+/** Options that do not fit their plugin. */
+export class OptionsError extends TypeError {
+  /** One line each, naming plugin, option, what was expected and what was given. */
+  readonly problems: readonly string[]
+  /** Names of the required options that were not given. */
+  readonly missing: readonly string[]
+
+  constructor(problems: readonly string[], missing: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+    this.missing = missing
+  }
+}
+
+/**
+ * Checks options, defaults filled in, against the schema of their plugin.
+ *
+ * @throws {OptionsError} with every problem.
+ */
+export function checkOptions(plugin: string, schema: TObject, options: unknown): void {
+  const problems: string[] = []
+  const missing: string[] = []
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    problems.push(`options must be an object, got ${show(options)}`)
+  } else {
+    const errors = findErrors(schema, options)
+    for (const path of new Set(errors.map(({ instancePath }) => instancePath))) {
+      const here = errors.filter(({ instancePath }) => instancePath === path)
+      const values = here.filter(({ keyword }) => keyword !== 'required' && keyword !== UNKNOWN)
+      for (const error of here) {
+        if (error.keyword === UNKNOWN)
+          for (const name of error.params.additionalProperties)
+            problems.push(tellUnknown(schema, toPath(path), name))
+        if (error.keyword !== 'required') continue
+        for (const name of error.params.requiredProperties) {
+          if (path === '') missing.push(name)
+          problems.push(`option ${show(join(toPath(path), name))} is missing`)
+        }
+      }
+      if (values.length > 0) problems.push(tellValue(schema, options, path, values))
+    }
+  }
+  if (problems.length === 0) return
+  throw new OptionsError(
+    problems.map((problem) => `plugin "${plugin}": ${problem}`),
+    missing,
+  )
+}
+
+type SchemaError = ReturnType<typeof Errors>[number]
+const UNKNOWN = 'additionalProperties'
+
+/** What is worth telling: a value that fits none of several alternatives is one problem, not one for each of its parts. */
+function findErrors(schema: TObject, options: object): SchemaError[] {
+  const all = Errors(schema, options)
+  // An unknown name is reported by its object already.
+  const own = all.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'boolean')
+  const whole = all.filter(
+    ({ keyword, instancePath }) =>
+      keyword === 'anyOf' && own.some((error) => error.instancePath === instancePath),
+  )
+  return own.filter(
+    (error) => !whole.some(({ instancePath }) => error.instancePath.startsWith(`${instancePath}/`)),
+  )
+}
+
+function tellUnknown(schema: TObject, at: string, name: string): string {
+  const known = at === '' ? Object.keys(schema.properties) : []
+  const meant = suggest(name, known)
+  const hint =
+    meant !== undefined
+      ? `, did you mean ${show(meant)}?`
+      : known.length > 0
+        ? `; known: ${known.join(', ')}`
+        : ''
+  return `unknown option ${show(join(at, name))}${hint}`
+}
+
+/** @param errors one per alternative that the value does not fit. */
+function tellValue(
+  schema: TObject,
+  options: object,
+  pointer: string,
+  errors: readonly SchemaError[],
+): string {
+  const expected = [
+    ...new Set(
+      errors.map((error) =>
+        error.keyword === 'const'
+          ? show(error.params.allowedValue)
+          : error.message.replace(/^must (be )?/, ''),
+      ),
+    ),
+  ]
+  const verb = /^match|^have|^NOT/.test(expected[0] ?? '') ? 'must' : 'must be'
+  const keys = pointer.split('/').slice(1).map(decodeKey)
+  const given = keys.reduce(
+    (value: unknown, key) => (value as Record<string, unknown>)[key],
+    options,
+  )
+  const secret = (schema.properties[keys[0] ?? ''] as { writeOnly?: boolean } | undefined)
+    ?.writeOnly
+  return `option ${show(toPath(pointer))} ${verb} ${expected.join(' or ')}, got ${secret ? typeof given : show(given)}`
+}
+
+/** `/origins/0` as people write it: `origins[0]`. */
+function toPath(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : join(path, decodeKey(key))), '')
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`
+}
+
+/** RFC 6901 §4. */
+function decodeKey(key: string): string {
+  return key.replaceAll('~1', '/').replaceAll('~0', '~')
+}

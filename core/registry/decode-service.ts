@@ -1,0 +1,80 @@
+import type { Endpoint, Value } from '../contracts/registry.ts'
+
+/** Told which part of an entry is not what it must be. Where it does not throw, the part is read as if it were missing. */
+export type OnWrong = (path: string, must: string) => void
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Deeper values describe nothing. */
+export const MAX_DEPTH = 32
+const NO_VALUE: Value = { name: '', type: '', values: [] }
+const leaveOut: OnWrong = () => {}
+
+/** Whether a value is an object of JSON: no list, not null. */
+export function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An endpoint as a registry stores it (specification: Endpoint); what is missing is empty. */
+export function readEndpoint(fields: Fields, path = '', onWrong: OnWrong = leaveOut): Endpoint {
+  return {
+    name: readText(fields, 'name', path, onWrong),
+    request: readValue(fields['request'], `${path}.request`, onWrong),
+    response: readValue(fields['response'], `${path}.response`, onWrong),
+    metadata: readMap(fields['metadata'], `${path}.metadata`, onWrong),
+  }
+}
+
+/** The texts of a map, without `__proto__`, which no copy of an object keeps. */
+export function readMap(
+  map: unknown,
+  path = '',
+  onWrong: OnWrong = leaveOut,
+): Record<string, string> {
+  const read: Record<string, string> = {}
+  if (map === undefined) return read
+  if (!isRecord(map)) {
+    onWrong(path, 'must be an object')
+    return read
+  }
+  for (const key of Object.keys(map)) {
+    const text = map[key]
+    if (typeof text !== 'string') onWrong(`${path}.${key}`, 'must be a string')
+    else if (key !== '__proto__') read[key] = text
+  }
+  return read
+}
+
+/** A description of an endpoint's input or output, at most 32 deep; what is missing is empty. */
+export function readValue(
+  value: unknown,
+  path = '',
+  onWrong: OnWrong = leaveOut,
+  depth: number = MAX_DEPTH,
+): Value {
+  if (value === undefined || value === null) return NO_VALUE
+  if (!isRecord(value)) {
+    onWrong(path, 'must be an object')
+    return NO_VALUE
+  }
+  const { values = [] } = value
+  const isList = Array.isArray(values)
+  if (!isList) onWrong(`${path}.values`, 'must be a list')
+  else if (values.length > 0 && depth === 0)
+    onWrong(path, `must be nested at most ${MAX_DEPTH} deep`)
+  return {
+    name: readText(value, 'name', path, onWrong),
+    type: readText(value, 'type', path, onWrong),
+    values:
+      isList && depth > 0
+        ? values.map((inner, i) => readValue(inner, `${path}.values[${i}]`, onWrong, depth - 1))
+        : [],
+  }
+}
+
+function readText(fields: Fields, key: string, path: string, onWrong: OnWrong): string {
+  const text = Object.hasOwn(fields, key) ? fields[key] : ''
+  if (typeof text === 'string') return text
+  if (text !== undefined) onWrong(`${path}.${key}`, 'must be a string')
+  return ''
+}

@@ -1,0 +1,26 @@
+import type { RegistryEvent, Service } from '../contracts/registry.ts'
+import { isSameService } from './service.ts'
+
+/** What became different between two lists of versions: first what is new or changed, then what is gone. */
+export function findChanges(
+  before: readonly Service[],
+  after: readonly Service[],
+): RegistryEvent[] {
+  const events: RegistryEvent[] = []
+  const old = new Map(before.map((service) => [keyOf(service), service]))
+  for (const service of after) {
+    const known = old.get(keyOf(service))
+    old.delete(keyOf(service))
+    if (known === undefined) events.push({ type: 'create', service })
+    else if (known !== service && !isSameService(known, service))
+      events.push({ type: 'update', service })
+  }
+  for (const service of old.values())
+    events.push({ type: 'delete', service: { ...service, nodes: [] } })
+  return events
+}
+
+/** Neither a name nor a version has a blank. */
+function keyOf({ name, version }: Service): string {
+  return `${name} ${version}`
+}

@@ -1,0 +1,72 @@
+import type { RegistryEvent, WatchOptions } from '../contracts/registry.ts'
+
+type Listener = (event: RegistryEvent) => void
+
+/** The listeners of a registry. One that throws costs the others nothing. */
+export interface RegistryWatchers {
+  /** As `Registry.watch`. */
+  readonly watch: (listener: Listener, options?: WatchOptions) => () => void
+  /** Listeners there are. */
+  readonly size: number
+  /** Tells the listeners of the service, and those of all. */
+  readonly emit: (event: RegistryEvent) => void
+  /** Tells all of them, and those that come while it lasts, as `WatchOptions.onOutage`. */
+  readonly tellOutage: (reason: Error | undefined) => void
+}
+
+/** Its own object for each call of `watch`, so that a function given twice is two listeners. */
+interface Entry {
+  readonly listener: Listener
+  readonly onOutage: WatchOptions['onOutage']
+}
+
+type Entries = Set<Entry>
+
+export function createWatchers(): RegistryWatchers {
+  const ofAll: Entries = new Set()
+  const byService = new Map<string, Entries>()
+  const everyone: Entries = new Set()
+  let outage: Error | undefined
+
+  return {
+    get size() {
+      return everyone.size
+    },
+
+    watch(listener, { service, onOutage } = {}) {
+      const entry = { listener, onOutage }
+      everyone.add(entry)
+      if (outage !== undefined)
+        queueMicrotask(() => {
+          if (outage !== undefined && everyone.has(entry)) attempt(() => onOutage?.(outage))
+        })
+      const entries = service === undefined ? ofAll : (byService.get(service) ?? new Set())
+      if (service !== undefined) byService.set(service, entries)
+      entries.add(entry)
+      return () => {
+        everyone.delete(entry)
+        entries.delete(entry)
+        if (service !== undefined && entries.size === 0 && byService.get(service) === entries)
+          byService.delete(service)
+      }
+    },
+
+    emit(event) {
+      for (const { listener } of [...(byService.get(event.service.name) ?? []), ...ofAll])
+        attempt(() => listener(event))
+    },
+
+    tellOutage(reason) {
+      outage = reason
+      for (const { onOutage } of [...everyone]) attempt(() => onOutage?.(reason))
+    },
+  }
+}
+
+function attempt(tell: () => void): void {
+  try {
+    tell()
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : String(error))
+  }
+}

@@ -1,0 +1,69 @@
+import type { Node, Service } from '../contracts/registry.ts'
+import { parseAddress } from '../upstream/parse-node.ts'
+import { isServiceName } from './service-name.ts'
+
+/** The domain of whoever names none. */
+export const DEFAULT_DOMAIN = 'mx'
+const MAX_TEXT = 253
+const PRINTABLE = /^[\x21-\x7e]+$/
+
+/**
+ * Checks a registration.
+ *
+ * @throws {TypeError} naming the first wrong part and what would be right.
+ */
+export function checkService({ name, version, nodes }: Service): void {
+  if (!isServiceName(name)) {
+    throw new TypeError(
+      `service name must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(name)}`,
+    )
+  }
+  checkText('version', version)
+  for (const { id, address } of nodes) {
+    checkText('node id', id)
+    if (parseAddress(address) === undefined) {
+      throw new TypeError(
+        `address of node ${id} must be host:port or [IPv6]:port, got ${JSON.stringify(address)}`,
+      )
+    }
+  }
+}
+
+/** Whether two states of a version are the same in every field; the order of nodes and endpoints counts. */
+export function isSameService(a: Service, b: Service): boolean {
+  return (
+    a.nodes.length === b.nodes.length &&
+    a.nodes.every((node, i) => isSameNode(node, b.nodes[i]!)) &&
+    isSameMap(a.metadata, b.metadata) &&
+    JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints)
+  )
+}
+
+/** Whether two nodes are the same in every field. */
+export function isSameNode(a: Node, b: Node): boolean {
+  return a.id === b.id && a.address === b.address && isSameMap(a.metadata, b.metadata)
+}
+
+/** Whether two string maps hold the same, in whatever order. */
+export function isSameMap(
+  a: Readonly<Record<string, string>>,
+  b: Readonly<Record<string, string>>,
+): boolean {
+  const keys = Object.keys(a)
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key])
+  )
+}
+
+/** Whether a text can be a version or a node's id: 1 to 253 visible ASCII characters. */
+export function isEntryText(text: string): boolean {
+  return text.length <= MAX_TEXT && PRINTABLE.test(text)
+}
+
+function checkText(what: string, text: string): void {
+  if (isEntryText(text)) return
+  throw new TypeError(
+    `${what} must be 1 to ${MAX_TEXT} visible ASCII characters, got ${JSON.stringify(text.slice(0, MAX_TEXT))}`,
+  )
+}

@@ -1,0 +1,223 @@
+import { createBare } from '../../../lib/object/null-proto.ts'
+import { GATEWAY_ID } from '../../errors.ts'
+import { badRequest, quote } from '../bad-request.ts'
+import { type Fields, type FieldValue, formatPath, isFields, isLeaf } from '../fields.ts'
+import { isKept } from '../json/exact-json.ts'
+import { parseInteger } from '../json/int64.ts'
+import type { JsonObject, JsonValue } from '../json/json.ts'
+import { ANY } from './scalar-shapes.ts'
+import type { Shape } from './shape.ts'
+
+/** Most values looked at: unions within unions may multiply the tries. */
+const MAX_STEPS = 20_000
+/** Most shapes within one another, unions and references counted. */
+const MAX_DEPTH = 200
+/** Values of an enumeration that an error lists. */
+const MAX_LISTED = 16
+
+/** RFC 8259 §6. */
+const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+
+const MISFIT: unique symbol = Symbol('misfit')
+type Fitted = JsonValue | typeof MISFIT
+
+/** How far a coercion got, and why it ended. */
+interface Attempt {
+  steps: number
+  wanted: string
+  given: FieldValue | undefined
+  /** From the innermost to the outermost. */
+  readonly path: (string | number)[]
+}
+
+/**
+ * Fields, whose values are text, as the JSON document an endpoint wants.
+ *
+ * | shape | accepts |
+ * |---|---|
+ * | string, bytes | any text as it is; bytes are Base64 already |
+ * | integer | a whole number: `42`, `42.0`, `4.2e1`; beyond 2^53 as a string, within the bounds of the type |
+ * | number | a JSON number |
+ * | boolean | `true`, `1`, empty (a bare name); `false`, `0` |
+ * | null | `null`, empty |
+ * | enumeration | the text of one of its values |
+ * | list | several values, or one |
+ * | object | nested fields; those it does not know like those of an unknown shape |
+ * | any, none | JSON scalars are recognised: `123`, `1.5`, `true`, `null`, `"x"`; the rest is text, so are numbers that are no JSON (`007`) and those a double does not hold (2^53, `1e400`) |
+ *
+ * A file becomes its Base64 wherever text may stand. Missing and unknown fields and ranges are for the service to judge.
+ *
+ * @throws {GatewayError} 400 naming the first field that does not fit and what would.
+ */
+export function coerce(fields: Fields, shape: Shape = ANY, id: string = GATEWAY_ID): JsonObject {
+  const attempt: Attempt = { steps: 0, wanted: '', given: undefined, path: [] }
+  const document = fit(fields, shape, 0, attempt)
+  // Fields are an object, and an object is all that fits them.
+  if (document !== MISFIT) return document as JsonObject
+  // As the service would say it of a JSON body.
+  const path = formatPath(['request', ...attempt.path.reverse()])
+  throw badRequest(id, `${path} must be ${attempt.wanted}, got ${tell(attempt.given ?? fields)}`)
+}
+
+function fit(value: FieldValue, shape: Shape, depth: number, attempt: Attempt): Fitted {
+  if (depth > MAX_DEPTH || ++attempt.steps > MAX_STEPS) return miss(attempt, 'simpler', value)
+  switch (shape.kind) {
+    case 'any':
+      return fitAny(value, depth, attempt)
+    case 'object':
+      return fitObject(value, shape, depth, attempt)
+    case 'list':
+      return fitList(value, shape, depth, attempt)
+    case 'union':
+      return fitUnion(value, shape.options, depth, attempt)
+    case 'enum':
+      return fitEnum(value, shape.values, attempt)
+    case 'string':
+      return isLeaf(value) ? toText(value) : miss(attempt, 'a string', value)
+    case 'integer':
+      return fitInteger(value, shape.min, shape.max, attempt)
+    case 'number':
+      return fitNumber(value, attempt)
+    case 'boolean':
+      if (value === 'true' || value === '1' || value === '') return true
+      return value === 'false' || value === '0' ? false : miss(attempt, 'true or false', value)
+    case 'null':
+      return value === 'null' || value === '' ? null : miss(attempt, 'null', value)
+  }
+}
+
+function fitAny(value: FieldValue, depth: number, attempt: Attempt): Fitted {
+  if (typeof value === 'string') return recognise(value)
+  if (isLeaf(value)) return toText(value)
+  if (!Array.isArray(value)) return fitObject(value, ANY_OBJECT, depth, attempt)
+  return fitList(value, ANY_LIST, depth, attempt)
+}
+
+const ANY_LIST: Shape & { kind: 'list' } = { kind: 'list', items: ANY, first: [] }
+const ANY_OBJECT: Shape & { kind: 'object' } = { kind: 'object', fields: new Map(), rest: ANY }
+
+function fitObject(
+  value: FieldValue,
+  shape: Shape & { kind: 'object' },
+  depth: number,
+  attempt: Attempt,
+): Fitted {
+  if (!isFields(value)) return miss(attempt, 'an object', value)
+  const document: JsonObject = createBare()
+  for (const name in value) {
+    const fitted = fit(value[name]!, shape.fields.get(name) ?? shape.rest, depth + 1, attempt)
+    if (fitted === MISFIT) {
+      attempt.path.push(name)
+      return MISFIT
+    }
+    document[name] = fitted
+  }
+  return document
+}
+
+function fitList(
+  value: FieldValue,
+  shape: Shape & { kind: 'list' },
+  depth: number,
+  attempt: Attempt,
+): Fitted {
+  if (isFields(value)) return miss(attempt, 'a list', value)
+  const given = Array.isArray(value) ? value : [value]
+  const list: JsonValue[] = []
+  for (let i = 0; i < given.length; i++) {
+    const fitted = fit(given[i]!, shape.first[i] ?? shape.items, depth + 1, attempt)
+    if (fitted === MISFIT) {
+      attempt.path.push(i)
+      return MISFIT
+    }
+    list.push(fitted)
+  }
+  return list
+}
+
+function fitUnion(
+  value: FieldValue,
+  options: readonly Shape[],
+  depth: number,
+  attempt: Attempt,
+): Fitted {
+  const wanted: string[] = []
+  let inner: Attempt | undefined
+  for (const option of options) {
+    const fitted = fit(value, option, depth + 1, attempt)
+    if (fitted !== MISFIT) return fitted
+    // What is wrong further in tells more than a list of all that could stand here.
+    if (attempt.path.length > 0) inner ??= { ...attempt, path: [...attempt.path] }
+    else wanted.push(attempt.wanted)
+    attempt.path.length = 0
+  }
+  if (inner === undefined) return miss(attempt, wanted.join(' or '), value)
+  attempt.path.push(...inner.path)
+  return miss(attempt, inner.wanted, inner.given!)
+}
+
+function fitEnum(value: FieldValue, values: readonly JsonValue[], attempt: Attempt): Fitted {
+  if (typeof value === 'string') {
+    for (const one of values) if (one === value) return value
+    for (const one of values) if (typeof one !== 'string' && String(one) === value) return one
+  }
+  const listed = values.slice(0, MAX_LISTED).map((one) => JSON.stringify(one))
+  if (values.length > MAX_LISTED) listed.push('…')
+  return miss(attempt, listed.length === 1 ? listed[0]! : `one of ${listed.join(', ')}`, value)
+}
+
+function fitInteger(value: FieldValue, min: bigint, max: bigint, attempt: Attempt): Fitted {
+  const fitted = typeof value === 'string' ? parseInteger(value, min, max) : undefined
+  if (fitted !== undefined) return fitted
+  // Of more digits than a double holds, `Number` makes a whole number, or Infinity.
+  const isOutside =
+    typeof value === 'string' && DECIMAL.test(value) && Math.trunc(Number(value)) === Number(value)
+  return miss(attempt, isOutside ? `an integer from ${min} to ${max}` : 'an integer', value)
+}
+
+function fitNumber(value: FieldValue, attempt: Attempt): Fitted {
+  if (typeof value !== 'string' || !JSON_NUMBER.test(value)) return miss(attempt, 'a number', value)
+  const number = Number(value)
+  return Number.isFinite(number) ? number : miss(attempt, 'a number a double can hold', value)
+}
+
+/** A JSON scalar, where text is one, else the text. */
+function recognise(text: string): JsonValue {
+  const first = text.charCodeAt(0)
+  // `-` and digits.
+  if (first === 0x2d || (first >= 0x30 && first <= 0x39)) {
+    if (!JSON_NUMBER.test(text)) return text
+    // -0 is 0.
+    return isKept(text) ? Number(text) + 0 : text
+  }
+  if (text === 'true') return true
+  if (text === 'false') return false
+  if (text === 'null') return null
+  if (first === 0x22) {
+    try {
+      return JSON.parse(text)
+    } catch {
+      return text
+    }
+  }
+  return text
+}
+
+function toText(value: string | Uint8Array): string {
+  return typeof value === 'string'
+    ? value
+    : Buffer.from(value.buffer, value.byteOffset, value.length).toString('base64')
+}
+
+function miss(attempt: Attempt, wanted: string, given: FieldValue): typeof MISFIT {
+  attempt.wanted = wanted
+  attempt.given = given
+  return MISFIT
+}
+
+function tell(value: FieldValue): string {
+  if (typeof value === 'string') return quote(value)
+  if (isLeaf(value)) return 'a file'
+  return Array.isArray(value) ? `a list of ${value.length}` : 'an object'
+}

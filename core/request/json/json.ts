@@ -1,0 +1,122 @@
+import { GATEWAY_ID } from '../../errors.ts'
+import { badRequest } from '../bad-request.ts'
+import { decodeUtf8 } from '../utf8.ts'
+import { findJsonFault } from './error-position.ts'
+
+/** A value JSON can hold. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
+
+/** An object as JSON has it. */
+export interface JsonObject {
+  [name: string]: JsonValue
+}
+
+/** Deepest nesting of objects and lists. */
+const MAX_DEPTH = 64
+/** Most names in all objects together. */
+const MAX_KEYS = 100_000
+
+const FORBIDDEN = '__proto__'
+/** Length of the forbidden name with every character as `\u0000`. */
+const FORBIDDEN_MAX = FORBIDDEN.length * 6
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COLON = 0x3a
+/** Fewest characters of a number without an exponent that a double may not hold. */
+const LONG_CHARS = 16
+
+/** Puts what a schema wants in place of numbers that `JSON.parse` rounded; may change `value`. Throws where they do not fit. */
+export type RestoreNumbers = (value: JsonValue, text: string) => JsonValue
+
+/**
+ * JSON out of a request, for documents the gateway has to look into.
+ *
+ * Nested 64 deep at most, with 100 000 names at most and none of them `__proto__`, however it is escaped: checked in one
+ * pass that allocates nothing, before anything is built. Costs a quarter to a half more than `JSON.parse` alone
+ * (micro-benchmark `request-document`).
+ *
+ * @param what what the text is called in errors: `request body`.
+ * @param restore is called where `JSON.parse` may have rounded a number. @default numbers are doubles
+ * @throws {GatewayError} 400 when it is not JSON (with the position of the first fault), not UTF-8, or beyond these bounds.
+ */
+export function parseJson(
+  source: string | Uint8Array,
+  what = 'request body',
+  id: string = GATEWAY_ID,
+  restore?: RestoreNumbers,
+): JsonValue {
+  const text = typeof source === 'string' ? source : decodeUtf8(source, what, id)
+  const isLong = checkBounds(text, what, id)
+  let value: JsonValue
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw badRequest(id, `${what} must be JSON: ${findJsonFault(text)}`, error)
+  }
+  return isLong && restore !== undefined ? restore(value, text) : value
+}
+
+/**
+ * Up to the first fault of malformed JSON this pass sees the same strings and brackets as `JSON.parse`, which reads no
+ * further: so nothing beyond the bounds is ever built.
+ *
+ * @returns whether a number has 16 characters or more, or an exponent: all others are doubles as they are written.
+ */
+function checkBounds(text: string, what: string, id: string): boolean {
+  const { length } = text
+  let depth = 0
+  let keys = 0
+  /** Where the last string begins, behind its quote, and ends. */
+  let start = 0
+  let end = 0
+  let escaped = false
+  let isLong = false
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      start = i + 1
+      escaped = false
+      for (i = start; i < length; i++) {
+        const inner = text.charCodeAt(i)
+        if (inner === QUOTE) break
+        if (inner === BACKSLASH) {
+          escaped = true
+          i++
+        }
+      }
+      end = i
+    } else if (code === COLON) {
+      if (++keys > MAX_KEYS)
+        throw badRequest(id, `${what} must not hold more than ${MAX_KEYS} names`)
+      if (isForbidden(text, start, end, escaped))
+        throw badRequest(id, `${what} must not hold the name ${FORBIDDEN}, at position ${start}`)
+    } else if (code === 0x5b || code === 0x7b) {
+      if (++depth > MAX_DEPTH)
+        throw badRequest(id, `${what} must not nest deeper than ${MAX_DEPTH}`)
+    } else if (code === 0x5d || code === 0x7d) depth--
+    else if (isDigit(code)) {
+      const first = i
+      while (isDigit(text.charCodeAt(i + 1))) i++
+      isLong ||= i - first >= LONG_CHARS - 1 || (text.charCodeAt(i + 1) | 0x20) === 0x65
+    }
+  }
+  return isLong
+}
+
+/** Of a number, or its decimal point. */
+function isDigit(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x2e
+}
+
+function isForbidden(text: string, start: number, end: number, escaped: boolean): boolean {
+  const length = end - start
+  if (length < FORBIDDEN.length) return false
+  if (!escaped) return length === FORBIDDEN.length && text.startsWith(FORBIDDEN, start)
+  if (length > FORBIDDEN_MAX) return false
+  try {
+    return JSON.parse(text.slice(start - 1, end + 1)) === FORBIDDEN
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,51 @@
+import type { GatewayError } from '../../errors.ts'
+import { appendParsed, HeaderList } from '../../http/headers.ts'
+import { toErrorTrailers } from './status-codes.ts'
+import { findWire, formatEnd, isTrailing, toConnectError } from './wire-format.ts'
+
+/** A whole reply. */
+export interface ErrorReply {
+  readonly status: number
+  readonly headers: HeaderList
+  readonly body: string | Uint8Array
+  /** As gRPC numbers it. */
+  readonly rpcStatus: number
+}
+
+const NOTHING = new Uint8Array(0)
+
+/**
+ * An error as a client of gRPC, gRPC-Web or Connect reads it; undefined: the request is none of these.
+ *
+ * gRPC is told in the fields of a reply without body (gRPC over HTTP/2, Trailers-Only), gRPC-Web and streams of Connect in
+ * the last frame, where scripts of other origins may read it, all with 200. Unary calls of Connect have the HTTP status.
+ *
+ * @param request fields of the request.
+ * @param takesTrailers whether the client came over HTTP/2.
+ */
+export function toWireError(
+  error: GatewayError,
+  request: HeaderList,
+  takesTrailers: boolean,
+): ErrorReply | undefined {
+  const wire = findWire(request.get('content-type'), takesTrailers)
+  if (wire === undefined && !request.has('connect-protocol-version')) return undefined
+  const trailers = toErrorTrailers(error)
+  const rpcStatus = Number(trailers.get('grpc-status'))
+  if (wire === undefined) {
+    const headers = new HeaderList(error.headers)
+    headers.set('content-type', 'application/json')
+    if (!headers.has('cache-control')) headers.append('cache-control', 'no-store')
+    const body = JSON.stringify(toConnectError(trailers))
+    return { status: error.code, headers, body, rpcStatus }
+  }
+  if (isTrailing(wire)) {
+    // The block is of this request alone.
+    trailers.set('content-type', wire.contentType)
+    return { status: 200, headers: trailers, body: NOTHING, rpcStatus }
+  }
+  const headers = new HeaderList()
+  appendParsed(headers, 'content-type', wire.contentType)
+  appendParsed(headers, 'cache-control', 'no-store')
+  return { status: 200, headers, body: formatEnd(wire, trailers), rpcStatus }
+}

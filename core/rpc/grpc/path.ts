@@ -1,0 +1,20 @@
+import { isServiceName } from '../../registry/service-name.ts'
+import { joinName, type Route, toRoute } from '../../route.ts'
+
+/** A name in a protobuf file. */
+const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/**
+ * The route of a gRPC path, `/<package>.<Handler>/<Method>`: service `<ns>.<package>`, endpoint `<Handler>.<Method>`, all
+ * as they are written. Undefined when it is no such path.
+ *
+ * @param full `<package>.<Handler>`
+ */
+export function toGrpcRoute(namespace: string, full: string, method: string): Route | undefined {
+  const dot = full.lastIndexOf('.')
+  const service = full.slice(0, Math.max(dot, 0))
+  const handler = full.slice(dot + 1)
+  if (!isServiceName(service) || !IDENTIFIER.test(handler) || !IDENTIFIER.test(method))
+    return undefined
+  return toRoute(joinName(namespace, service), `${handler}.${method}`)
+}

@@ -1,0 +1,67 @@
+import { HeaderList } from '../../http/headers.ts'
+import { parseMetadata } from '../metadata.ts'
+
+/**
+ * Names that are no metadata in the plain form: its own fields, those of the connection, those that say
+ * where a message ends and whom it is for (RFC 9112 §6, RFC 9110 §7.6.1, §7.2), `Date`, which servers write themselves, and
+ * `Origin`, by which services know pages that call them.
+ */
+const NO_METADATA = new Set([
+  'connection',
+  'content-length',
+  'date',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'mx-endpoint',
+  'mx-service',
+  'mx-timeout',
+  'origin',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Metadata as the fields of a request, `content-type` among them; undefined when it is malformed. */
+export function toRequestFields(metadata: string): string | undefined {
+  if (metadata === '') return 'content-type: application/json\r\n'
+  const fields = parseMetadata(metadata)
+  if (fields === undefined) return undefined
+  let text = ''
+  let typed = false
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i]!
+    // Programs that are given fields as variables confuse underscores with dashes (RFC 3875 §4.1.18).
+    if (NO_METADATA.has(name) || name.includes('_')) continue
+    if (name === 'content-type') {
+      if (typed) continue
+      typed = true
+    }
+    text += `${name}: ${fields[i + 1]}\r\n`
+  }
+  return typed ? text : `${text}content-type: application/json\r\n`
+}
+
+/** Metadata as the fields of a reply; undefined when it is malformed. */
+export function toReplyFields(metadata: string): HeaderList | undefined {
+  const list = new HeaderList()
+  if (metadata === '') return list
+  const fields = parseMetadata(metadata)
+  if (fields === undefined) return undefined
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i]!
+    if (!NO_METADATA.has(name)) list.append(name, fields[i + 1]!)
+  }
+  return list
+}
+
+/** The metadata in the fields of a request, which it takes apart. */
+export function takeMetadata(headers: HeaderList): string {
+  headers.delete('mx-service')
+  headers.delete('mx-endpoint')
+  headers.delete('mx-timeout')
+  return headers.format()
+}

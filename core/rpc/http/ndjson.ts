@@ -1,0 +1,60 @@
+import type { GatewayError } from '../../errors.ts'
+import { readFail } from '../error-codec.ts'
+import { FAIL_MAX_BYTES, PAYLOAD_MAX_BYTES } from '../ws/frames.ts'
+
+/** How streams are written in the plain form: a JSON document a line (docs/protocol.md §3). */
+export const LINES = 'application/x-ndjson'
+
+/** What an error line is longer than its error. */
+const AROUND_MAX_BYTES = 64
+export const LINE_FEED = 10
+const BLANK = 32
+const END = Buffer.of(LINE_FEED)
+const NOTHING = Buffer.alloc(0)
+const ERROR_LINE = /^[\t ]{0,8}\{[\t ]{0,8}"error"/
+
+/** Whether a `Content-Type` is of that type (lower case), whatever its parameters. */
+export function isOfType(contentType: string, type: string): boolean {
+  if (contentType === type) return true
+  const { length } = type
+  if (contentType.slice(0, length).toLowerCase() !== type) return false
+  const next = contentType[length]
+  return next === undefined || next === ';' || next === ' ' || next === '\t'
+}
+
+/**
+ * The line of a JSON document; a line feed in it can only be a blank. Empty for an empty body, which is no document.
+ *
+ * @throws {RangeError} when the document is longer than 16 MiB.
+ */
+export function toLine(body: string | Uint8Array): Buffer {
+  const line = typeof body === 'string' ? Buffer.from(`${body}\n`) : Buffer.concat([body, END])
+  if (line.length > PAYLOAD_MAX_BYTES + 1) {
+    throw new RangeError(`body must be at most ${PAYLOAD_MAX_BYTES} bytes`)
+  }
+  const last = line.length - 1
+  if (last === 0) return NOTHING
+  toBlanks(line, LINE_FEED, last)
+  return line
+}
+
+/** Makes every one of these bytes in front of `end` a blank: line ends in JSON can only stand between tokens. */
+export function toBlanks(bytes: Uint8Array, byte: number, end: number = bytes.length): void {
+  for (let at = bytes.indexOf(byte); at >= 0 && at < end; at = bytes.indexOf(byte, at + 1))
+    bytes[at] = BLANK
+}
+
+/** The error in a line `{"error": {…}}` of a stream; undefined when it is any other line. */
+export function parseErrorLine(line: Buffer, service: string): GatewayError | undefined {
+  // Most lines are told apart without reading them.
+  if (line.length > FAIL_MAX_BYTES + AROUND_MAX_BYTES) return undefined
+  if (!ERROR_LINE.test(line.toString('latin1', 0, 32))) return undefined
+  let document: Readonly<Record<string, unknown>>
+  try {
+    document = JSON.parse(line.toString())
+  } catch {
+    return undefined
+  }
+  if (Object.keys(document).length !== 1) return undefined
+  return readFail(document['error'], service)
+}

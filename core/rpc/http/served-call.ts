@@ -1,0 +1,209 @@
+import { ByteBuffer } from '../../../lib/io/byte-buffer.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Exchange, Peer } from '../../exchange.ts'
+import { HeaderList } from '../../http/headers.ts'
+import { mayWait, refuseBody, refuseReply } from '../../limits/memory-budget.ts'
+import {
+  type CallReceiver,
+  type CancelReason,
+  type Dispatch,
+  type IncomingCall,
+  NOBODY,
+} from '../call.ts'
+import { deadlines, type Timed } from '../deadlines.ts'
+import { formatFail, formatFailFields, isErrorCode } from '../error-codec.ts'
+import { PAYLOAD_MAX_BYTES } from '../ws/frames.ts'
+import { takeMetadata, toReplyFields } from './headers.ts'
+import { isOfType, LINES, toLine } from './ndjson.ts'
+
+const WRONG_METADATA = 'metadata of the reply is malformed or too long'
+const NOTHING = Buffer.alloc(0)
+
+/** A call that came as an HTTP request: reads it, and writes the answer. */
+export class PlainServedCall implements IncomingCall, Peer, Timed {
+  readonly service: string
+  readonly endpoint: string
+  readonly metadata: string
+  timeoutMs: number
+  body: Uint8Array = NOTHING
+  readonly stream = true
+  readonly more = false
+  over = false
+  receiver: CallReceiver = NOBODY
+  deadlineMs = 0
+  timedNext: Timed['timedNext'] = undefined
+  timedPrev: Timed['timedPrev'] = undefined
+  readonly #x: Exchange
+  readonly #dispatch: Dispatch
+  /** What came as `Mx-Timeout`. */
+  readonly #limitMs: number
+  readonly #received = new ByteBuffer()
+  /** The head of a stream was sent. */
+  #started = false
+  /** The caller takes no more at the moment. */
+  #blocked = false
+  /** `sendData` was refused: `onCredit` is awaited. */
+  #held = false
+
+  constructor(
+    x: Exchange,
+    dispatch: Dispatch,
+    service: string,
+    endpoint: string,
+    timeoutMs: number,
+  ) {
+    this.#x = x
+    this.#dispatch = dispatch
+    this.service = service
+    this.endpoint = endpoint
+    this.timeoutMs = timeoutMs
+    this.#limitMs = timeoutMs
+    this.metadata = takeMetadata(x.headers)
+  }
+
+  /** Reads the body, and has the call served when it is there. */
+  read(): void {
+    if (this.#limitMs > 0) deadlines.add(this, this.#limitMs)
+    this.#x.attach(this)
+    if (this.#x.bodyLength === 0) this.#serve(NOTHING)
+  }
+
+  // From the caller
+
+  onRequestBody(chunk: Uint8Array, last: boolean): void {
+    if (this.over) return
+    const received = this.#received
+    if (received.length + chunk.length > PAYLOAD_MAX_BYTES) {
+      const detail = `request must be at most ${PAYLOAD_MAX_BYTES} bytes`
+      return this.fail(new GatewayError(this.service, 413, detail))
+    }
+    if (!this.#x.hold(chunk.length)) return this.fail(refuseBody(this.service))
+    if (last && received.length === 0) return this.#serve(chunk)
+    received.append(chunk)
+    if (last) this.#serve(received.bytes)
+  }
+
+  onDrain(): void {
+    this.#blocked = false
+    if (this.over || !this.#held) return
+    this.#held = false
+    this.receiver.onCredit()
+  }
+
+  onAbort(): void {
+    this.#cancel('cancel')
+  }
+
+  onDeadline(): void {
+    if (this.over) return
+    this.#answer(new GatewayError(this.service, 408, `no answer within ${this.#limitMs} ms`))
+    this.#cancel('timeout')
+  }
+
+  // From the program
+
+  reply(metadata: string, body: string | Uint8Array): void {
+    if (this.over) return
+    if (this.#started) throw new Error('a stream is ended by endData or fail')
+    if (!mayWait(body)) return this.fail(refuseReply(this.service))
+    const headers = toReplyFields(metadata)
+    if (headers === undefined) {
+      return this.fail(new GatewayError(this.service, 500, WRONG_METADATA))
+    }
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+    if (length > PAYLOAD_MAX_BYTES) {
+      const detail = `reply must be at most ${PAYLOAD_MAX_BYTES} bytes`
+      return this.fail(new GatewayError(this.service, 500, detail))
+    }
+    this.#finish()
+    if (length === 0) return this.#x.send(204, headers, NOTHING)
+    if (!headers.has('content-type')) headers.append('content-type', 'application/json')
+    this.#x.send(200, headers, body)
+  }
+
+  fail(error: GatewayError): void {
+    if (this.over) return
+    this.#finish()
+    this.#answer(error)
+  }
+
+  start(metadata: string): void {
+    if (this.over) return
+    if (this.#started) throw new Error('the stream has begun')
+    const headers = toReplyFields(metadata)
+    if (headers === undefined) throw new TypeError(WRONG_METADATA)
+    const type = headers.get('content-type')
+    if (type !== undefined && !isOfType(type, 'application/json')) {
+      throw new GatewayError(this.service, 400, `streams of ${type} need the fast form`)
+    }
+    headers.delete('content-type')
+    this.#begin(headers)
+  }
+
+  sendData(body: string | Uint8Array): boolean {
+    if (this.over) return true
+    if (this.#blocked) {
+      this.#held = true
+      return false
+    }
+    const line = toLine(body)
+    if (!this.#started) this.#begin(new HeaderList())
+    this.#blocked = !this.#x.write(line)
+    return true
+  }
+
+  endData(): void {
+    if (this.over) return
+    if (!this.#started) this.#begin(new HeaderList())
+    this.#finish()
+    this.#x.end()
+  }
+
+  /** The request is a single body. */
+  consumed(): void {}
+
+  #serve(body: Uint8Array): void {
+    if (this.#limitMs > 0) this.timeoutMs = Math.ceil(deadlines.left(this))
+    this.body = body
+    try {
+      this.#dispatch(this)
+    } catch (thrown) {
+      this.fail(GatewayError.from(thrown, this.service))
+    }
+    this.body = NOTHING
+    this.#received.clear()
+  }
+
+  #begin(headers: HeaderList): void {
+    this.#started = true
+    headers.append('content-type', LINES)
+    this.#x.start(200, headers, -1)
+  }
+
+  /** Writes an error: as the last line of a stream, or as the whole reply. */
+  #answer(error: GatewayError): void {
+    const { repeatable } = this.receiver
+    if (!this.#started) return sendFail(this.#x, error, repeatable)
+    this.#x.write(Buffer.from(`{"error":${formatFail(error, repeatable)}}\n`))
+    this.#x.end()
+  }
+
+  #cancel(reason: CancelReason): void {
+    if (this.over) return
+    this.#finish()
+    this.receiver.onCancel(reason)
+  }
+
+  #finish(): void {
+    this.over = true
+    this.#received.clear()
+    deadlines.remove(this)
+  }
+}
+
+/** Answers with an error, always as the JSON that callers read; its fields are those of the reply, too. */
+export function sendFail(x: Exchange, error: GatewayError, repeatable = true): void {
+  const headers = toReplyFields(formatFailFields(error.headers ?? []) ?? '') ?? new HeaderList()
+  headers.append('content-type', 'application/json')
+  x.send(isErrorCode(error.code) ? error.code : 500, headers, formatFail(error, repeatable))
+}

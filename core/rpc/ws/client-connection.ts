@@ -1,0 +1,365 @@
+// One file, though long: the calls of a connection share its state.
+import { clock } from '../../../lib/time/coarse-clock.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Carrier, OutgoingCall } from '../call.ts'
+import { deadlines } from '../deadlines.ts'
+import { parseFail, toBadAnswer } from '../error-codec.ts'
+import { CallTable } from './call-table.ts'
+import type { FrameSocket } from './frame-socket.ts'
+import { FrameWriter } from './frame-writer.ts'
+import {
+  type Breach,
+  CREDIT,
+  costOf,
+  DATA,
+  END,
+  FAIL,
+  type FrameReceiver,
+  GOAWAY,
+  METADATA_MAX_BYTES,
+  MORE,
+  PAYLOAD_MAX_BYTES,
+  REPLY,
+  readFrames,
+  readU32,
+  STREAM,
+  STREAM_ID_MAX,
+  toBreach,
+  WINDOW_BYTES,
+  WINDOW_MAX_BYTES,
+} from './frames.ts'
+
+/** Bytes that may wait for a slow service before new calls are refused. */
+const WAITING_MAX_BYTES = 64 * 1024 * 1024
+
+const TEXT_MESSAGE = toBreach('message must be binary')
+const WRONG_END = toBreach('frame type is not for the callee')
+const UNKNOWN_STREAM = toBreach('stream id was never used')
+const WRONG_METADATA = toBreach('metadata is too long')
+const WRONG_ANSWER = toBreach('answer does not fit the call')
+const OVERDRAWN = toBreach('window is overdrawn')
+const WINDOW_TOO_LARGE = toBreach('window is too large')
+
+/** Who a connection belongs to. */
+export interface ClientOwner {
+  /** The connection takes no more calls; those under way go on. Called once, before `onUnsent`. */
+  readonly onRetired: (connection: ClientConnection) => void
+  /** Takes back a call that was certainly not served. Its deadline still runs. */
+  readonly onUnsent: (call: OutgoingCall) => void
+  /** The last call under way is over. */
+  readonly onIdle: (connection: ClientConnection) => void
+  /** Called once, before its calls are told. */
+  readonly onClosed: (connection: ClientConnection) => void
+}
+
+/** The caller's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
+export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
+  closed = false
+  /** It takes no more calls. */
+  retired = false
+  /** `clock.nowMs` of the last sign of life, or of when one began to be waited for. */
+  heardMs: number = clock.nowMs
+  readonly #socket: FrameSocket
+  readonly #owner: ClientOwner
+  readonly #payloadMaxBytes: number
+  readonly #writer: FrameWriter
+  readonly #calls = new CallTable<OutgoingCall>()
+  /** Calls whose bodies the slow socket held up. */
+  #held = new Set<OutgoingCall>()
+  /** The service has said that it takes no more calls. */
+  #isLeft = false
+  #lastId: number
+
+  /** @param lastId stream id before the first one it uses. */
+  constructor(
+    socket: FrameSocket,
+    owner: ClientOwner,
+    payloadMaxBytes: number = PAYLOAD_MAX_BYTES,
+    lastId = 0,
+  ) {
+    this.#socket = socket
+    this.#owner = owner
+    this.#payloadMaxBytes = payloadMaxBytes
+    this.#writer = new FrameWriter(socket, payloadMaxBytes)
+    this.#lastId = lastId
+  }
+
+  /** Calls under way. */
+  get pending(): number {
+    return this.#calls.size
+  }
+
+  /** Sends a call at the end of this turn of the event loop. One that cannot be sent is told so before the method returns. */
+  call(call: OutgoingCall): void {
+    const refusal = this.#refuse(call)
+    if (refusal !== undefined) {
+      call.release()
+      call.onFail(refusal)
+      return
+    }
+    if (this.#writer.waitingBytes > WAITING_MAX_BYTES) {
+      call.release()
+      call.onLost('full', 'the service is slow to take calls')
+      return
+    }
+    if (this.#calls.size === 0) this.heardMs = clock.nowMs
+    const id = ++this.#lastId
+    call.carrier = this
+    call.id = id
+    call.sendWindow = WINDOW_BYTES
+    call.receiveWindow = WINDOW_BYTES
+    call.consumedBytes = 0
+    call.held = false
+    call.started = false
+    call.answering = false
+    let leftMs = call.timeoutMs
+    if (leftMs > 0) {
+      if (call.timedNext === undefined) deadlines.add(call, leftMs, call.sentMs)
+      else leftMs = deadlines.left(call)
+    }
+    this.#calls.add(id, call)
+    // Not for an empty body: of a call without MORE that is a request.
+    if (call.halfClosed && call.body.length > 0) call.more = false
+    const flags = (call.more ? MORE : 0) | (call.stream ? STREAM : 0)
+    if (!this.#writer.call(id, flags, leftMs, call)) {
+      this.#take(call)
+      const detail = `request must be at most ${this.#payloadMaxBytes} bytes with its metadata`
+      call.onFail(new GatewayError(call.service, 413, detail))
+      this.#rest()
+    } else if (call.halfClosed && call.more) this.#writer.end(id)
+    if (id === STREAM_ID_MAX) this.#retire()
+  }
+
+  sendData(call: OutgoingCall, body: string | Uint8Array): boolean {
+    if (!call.more || call.halfClosed) throw new Error('no body may follow the last one')
+    if (call.sendWindow <= 0 || this.#writer.blocked) {
+      call.held = true
+      if (call.sendWindow > 0) this.#held.add(call)
+      return false
+    }
+    call.started = true
+    const bytes = this.#writer.data(call.id, body)
+    if (bytes < 0) throw new RangeError(`body must be at most ${this.#payloadMaxBytes} bytes`)
+    call.sendWindow -= costOf(bytes)
+    return true
+  }
+
+  endData(call: OutgoingCall): void {
+    if (!call.more || call.halfClosed) return
+    call.halfClosed = true
+    this.#writer.end(call.id)
+  }
+
+  consumed(call: OutgoingCall, bytes: number): void {
+    // Never more than was received, whatever the program says.
+    const owed = WINDOW_BYTES - call.receiveWindow
+    call.consumedBytes = Math.min(call.consumedBytes + costOf(bytes), owed)
+    if (call.consumedBytes < WINDOW_BYTES / 2) return
+    this.#writer.credit(call.id, call.consumedBytes)
+    call.receiveWindow += call.consumedBytes
+    call.consumedBytes = 0
+  }
+
+  cancel(call: OutgoingCall): void {
+    this.#writer.cancel(call.id)
+    this.#take(call)
+    this.#rest()
+  }
+
+  expire(call: OutgoingCall): void {
+    this.#writer.cancel(call.id)
+    this.#take(call)
+    call.onLost('timeout', `no answer within ${call.timeoutMs} ms`)
+    this.#rest()
+  }
+
+  /** Ends the connection; its calls are lost. */
+  close(detail: string): void {
+    if (this.#lose(detail)) this.#socket.close(1000, '')
+  }
+
+  /** Cuts the connection; its calls are lost. */
+  terminate(detail: string): void {
+    if (this.#lose(detail)) this.#socket.terminate()
+  }
+
+  onMessage(data: Uint8Array, binary: boolean): void {
+    if (this.closed) return
+    this.heardMs = clock.nowMs
+    const bytes = toBuffer(data)
+    const breach = binary ? readFrames(bytes, this, this.#payloadMaxBytes) : TEXT_MESSAGE
+    if (breach === undefined) return
+    if (this.#lose(`protocol error of the service: ${breach.reason}`)) {
+      this.#socket.close(breach.code, breach.reason)
+    }
+  }
+
+  onDrain(): void {
+    if (this.closed) return
+    this.#writer.drained()
+    const held = this.#held
+    if (held.size === 0 || this.#writer.blocked) return
+    this.#held = new Set()
+    for (const call of held) this.#unhold(call)
+  }
+
+  onClose(code: number, reason: string): void {
+    this.#lose(`connection closed (${code}${reason === '' ? '' : ` ${reason}`})`)
+  }
+
+  onFrame(
+    type: number,
+    flags: number,
+    id: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): Breach | undefined {
+    if (type === GOAWAY) return id === 0 ? this.#goAway(readU32(bytes, start)) : UNKNOWN_STREAM
+    const call = this.#calls.get(id)
+    if (call === undefined) return id === 0 || id > this.#lastId ? UNKNOWN_STREAM : undefined
+    if (id > this.#writer.sentCallId) return UNKNOWN_STREAM
+    switch (type) {
+      case REPLY:
+        return this.#reply(call, (flags & MORE) !== 0, bytes, start, end)
+      case FAIL: {
+        this.#take(call)
+        const { service } = call
+        const json = bytes.toString('utf8', start, end)
+        const error = parseFail(json, service)
+        if (error !== undefined) call.onFail(error)
+        else call.onFail(toBadAnswer(service, 'no JSON of an error'), true)
+        this.#rest()
+        return undefined
+      }
+      case DATA:
+        if (!call.stream) return WRONG_ANSWER
+        if (call.receiveWindow <= 0) return OVERDRAWN
+        call.receiveWindow -= costOf(end - start)
+        call.answering = true
+        call.onData(bytes.subarray(start, end))
+        return undefined
+      case END:
+        if (!call.stream) return WRONG_ANSWER
+        this.#take(call)
+        call.onEnd()
+        this.#rest()
+        return undefined
+      case CREDIT:
+        call.sendWindow += readU32(bytes, start)
+        if (call.sendWindow > WINDOW_MAX_BYTES) return WINDOW_TOO_LARGE
+        this.#unhold(call)
+        return undefined
+      default:
+        return WRONG_END
+    }
+  }
+
+  #reply(
+    call: OutgoingCall,
+    more: boolean,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): Breach | undefined {
+    const length = readU32(bytes, start)
+    const bodyStart = start + 4 + length
+    if (length > METADATA_MAX_BYTES || bodyStart > end) return WRONG_METADATA
+    if (call.answering) return WRONG_ANSWER
+    const metadata = length === 0 ? '' : bytes.toString('latin1', start + 4, bodyStart)
+    if (more) {
+      if (!call.stream || bodyStart !== end) return WRONG_ANSWER
+      call.answering = true
+      call.onStart(metadata)
+      return undefined
+    }
+    this.#take(call)
+    call.onReply(metadata, bytes.subarray(bodyStart, end))
+    this.#rest()
+    return undefined
+  }
+
+  /** No call with a greater id than `lastId` is served. */
+  #goAway(lastId: number): undefined {
+    // Once: each more would have all calls looked through again.
+    if (this.#isLeft) return
+    this.#isLeft = true
+    this.#retire()
+    for (const call of this.#calls.list()) {
+      if (call.id <= lastId || call.carrier !== this) continue
+      this.#calls.delete(call.id)
+      this.#held.delete(call)
+      call.carrier = undefined
+      this.#giveBack(call)
+    }
+    this.#rest()
+  }
+
+  #giveBack(call: OutgoingCall): void {
+    if (!call.started) return this.#owner.onUnsent(call)
+    call.release()
+    call.onLost('unsent', 'the service takes no more calls')
+  }
+
+  /** Lets a call send bodies again that had to wait. */
+  #unhold(call: OutgoingCall): void {
+    if (!call.held || call.sendWindow <= 0) return
+    if (this.#writer.blocked) {
+      this.#held.add(call)
+      return
+    }
+    call.held = false
+    call.onCredit()
+  }
+
+  #take(call: OutgoingCall): void {
+    this.#calls.delete(call.id)
+    if (call.held) this.#held.delete(call)
+    call.release()
+  }
+
+  /** Without calls a retired connection has no purpose. */
+  #rest(): void {
+    if (this.#calls.size > 0 || this.closed) return
+    if (this.retired) this.close('')
+    else this.#owner.onIdle(this)
+  }
+
+  #retire(): void {
+    if (this.retired) return
+    this.retired = true
+    this.#owner.onRetired(this)
+  }
+
+  /** False: it was closed already. */
+  #lose(detail: string): boolean {
+    if (this.closed) return false
+    this.closed = true
+    const { sentCallId } = this.#writer
+    this.#writer.close()
+    this.#owner.onClosed(this)
+    const calls = this.#calls.list()
+    for (const call of calls) {
+      if (call.carrier !== this) continue
+      this.#calls.delete(call.id)
+      call.release()
+      call.onLost(call.id > sentCallId ? 'unsent' : this.#isLeft ? 'stopped' : 'closed', detail)
+    }
+    return true
+  }
+
+  #refuse({ service, endpoint, metadata }: OutgoingCall): GatewayError | undefined {
+    if (metadata.length > METADATA_MAX_BYTES) {
+      const detail = `metadata must be at most ${METADATA_MAX_BYTES} bytes`
+      return new GatewayError(service, 431, detail)
+    }
+    if (service.length > 0xffff || endpoint.length > 0xffff) {
+      return new GatewayError(service.slice(0, 100), 400, 'name is too long')
+    }
+    return undefined
+  }
+}
+
+function toBuffer(data: Uint8Array): Buffer {
+  return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+}

@@ -1,0 +1,277 @@
+import { flushAtTurnEnd } from '../../../lib/async/flush-on-tick.ts'
+import { isPooled, returnMemory, takeMemory } from '../../../lib/io/buffer-pool.ts'
+import type { FrameSocket } from './frame-socket.ts'
+import {
+  CALL,
+  CALL_BYTES,
+  CANCEL,
+  CREDIT,
+  DATA,
+  END,
+  FAIL,
+  GOAWAY,
+  HEADER_BYTES,
+  REPLY,
+} from './frames.ts'
+
+/** What goes out at once, without waiting for the end of the turn. */
+const FLUSH_BYTES = 256 * 1024
+/** Memory of each connection; what does not fit is borrowed for the turn. */
+const OWN_BYTES = 8 * 1024
+/** Up to this length three bytes a character are reserved; beyond, the string is measured first. */
+const MEASURED_MIN = 4096
+const NOTHING = Buffer.alloc(0)
+
+/** What `Buffer` has and its declarations leave out: `write` without the search for the encoding. */
+interface Memory extends Buffer {
+  latin1Write(text: string, at: number): number
+  utf8Write(text: string, at: number): number
+}
+
+/** What a CALL carries. */
+export interface CallParts {
+  readonly service: string
+  readonly endpoint: string
+  readonly metadata: string
+  readonly body: string | Uint8Array
+  /** The body is text of ASCII. */
+  readonly ascii: boolean
+}
+
+/** A packed message that waits for a slow socket. */
+interface Sealed {
+  readonly memory: Memory
+  readonly bytes: number
+  readonly lastCallId: number
+}
+
+/**
+ * Packs the frames of one connection into messages (docs/protocol.md §2.1): those of one turn of
+ * the event loop go out together, the ones of all connections one after the other.
+ *
+ * Arguments are not checked, but for the length of payloads: the result is false, and nothing was
+ * written, when one is too long. Their memory may be reused after the call.
+ */
+export class FrameWriter {
+  /** The socket is slow: frames wait here until {@link drained}. */
+  blocked = false
+  /** The last CALL the socket has been given. */
+  sentCallId = 0
+  readonly #socket: FrameSocket
+  readonly #payloadMaxBytes: number
+  #own: Memory | undefined = undefined
+  #memory: Memory = NOTHING as Memory
+  #used = 0
+  #lastCallId = 0
+  // Of the last CALL, and both names in one.
+  #service = ''
+  #endpoint = ''
+  #names = ''
+  #sealed: Sealed[] = []
+  #sealedBytes = 0
+  #closed = false
+
+  constructor(socket: FrameSocket, payloadMaxBytes: number) {
+    this.#socket = socket
+    this.#payloadMaxBytes = payloadMaxBytes
+  }
+
+  /** Bytes of frames that wait here. */
+  get waitingBytes(): number {
+    return this.#sealedBytes + this.#used
+  }
+
+  /** @param timeoutMs milliseconds left; 0: no deadline. */
+  call(id: number, flags: number, timeoutMs: number, parts: CallParts): boolean {
+    const { service, endpoint, metadata, ascii } = parts
+    // Mostly the same as last time.
+    if (service !== this.#service || endpoint !== this.#endpoint) {
+      this.#service = service
+      this.#endpoint = endpoint
+      this.#names = service + endpoint
+    }
+    // One text: written by one call into the runtime.
+    const text = ascii ? this.#names + metadata + parts.body : this.#names + metadata
+    const body = ascii ? NOTHING : parts.body
+    const fixed = CALL_BYTES + text.length
+    const at = this.#reserve(fixed, body)
+    if (at < 0) return false
+    const memory = this.#memory
+    const start = at + HEADER_BYTES
+    writeU32(memory, start, Math.min(Math.ceil(timeoutMs), 0xffff_ffff))
+    memory[start + 4] = service.length
+    memory[start + 5] = service.length >>> 8
+    memory[start + 6] = endpoint.length
+    memory[start + 7] = endpoint.length >>> 8
+    writeU32(memory, start + 8, metadata.length)
+    memory.latin1Write(text, start + CALL_BYTES)
+    this.#lastCallId = id
+    this.#finish(CALL, flags, id, at, fixed + writeBody(memory, start + fixed, body))
+    return true
+  }
+
+  reply(id: number, flags: number, metadata: string, body: string | Uint8Array): boolean {
+    const fixed = 4 + metadata.length
+    const at = this.#reserve(fixed, body)
+    if (at < 0) return false
+    const memory = this.#memory
+    const start = at + HEADER_BYTES
+    writeU32(memory, start, metadata.length)
+    if (metadata !== '') memory.latin1Write(metadata, start + 4)
+    this.#finish(REPLY, flags, id, at, fixed + writeBody(memory, start + fixed, body))
+    return true
+  }
+
+  /** @param json of an error. */
+  fail(id: number, json: string): boolean {
+    return this.#body(FAIL, id, json) >= 0
+  }
+
+  /** The number of bytes of the body, or -1 when it is too long. */
+  data(id: number, body: string | Uint8Array): number {
+    return this.#body(DATA, id, body)
+  }
+
+  end(id: number): void {
+    this.#body(END, id, NOTHING)
+  }
+
+  cancel(id: number): void {
+    this.#body(CANCEL, id, NOTHING)
+  }
+
+  credit(id: number, bytes: number): void {
+    this.#number(CREDIT, id, bytes)
+  }
+
+  goAway(lastId: number): void {
+    this.#number(GOAWAY, 0, lastId)
+  }
+
+  /** Sends what waits, or packs it up for a slow socket. */
+  flush(): void {
+    if (this.#used === 0) return
+    if (this.blocked) {
+      if (this.#used > FLUSH_BYTES) this.#seal()
+      return
+    }
+    const memory = this.#memory
+    const bytes = this.#used
+    // Before it is sent: the socket may close, and whoever is told may write.
+    this.#used = 0
+    this.#memory = this.#own ?? (NOTHING as Memory)
+    this.sentCallId = this.#lastCallId
+    this.#send(memory, bytes)
+  }
+
+  /** The socket takes more. */
+  drained(): void {
+    this.blocked = false
+    let next = 0
+    while (!this.blocked && next < this.#sealed.length) {
+      const { memory, bytes, lastCallId } = this.#sealed[next++]!
+      this.#sealedBytes -= bytes
+      this.sentCallId = lastCallId
+      this.#send(memory, bytes)
+    }
+    this.#sealed.splice(0, next)
+    if (!this.blocked) this.flush()
+  }
+
+  /** Throws away what waits; what is written from now on goes nowhere. */
+  close(): void {
+    this.#closed = true
+    this.#used = 0
+    this.#sealed = []
+    this.#sealedBytes = 0
+    this.#memory = NOTHING as Memory
+    this.#own = undefined
+  }
+
+  #send(memory: Memory, bytes: number): void {
+    if (this.#closed) return
+    const taken = this.#socket.send(memory.subarray(0, bytes), true)
+    if (memory !== this.#own && isPooled(memory.length)) returnMemory(memory)
+    if (!taken) this.blocked = true
+  }
+
+  #seal(): void {
+    const bytes = this.#used
+    this.#sealed.push({ memory: this.#memory, bytes, lastCallId: this.#lastCallId })
+    this.#sealedBytes += bytes
+    this.#used = 0
+    if (this.#memory === this.#own) this.#own = undefined
+    this.#memory = this.#own ?? (NOTHING as Memory)
+  }
+
+  #body(type: number, id: number, body: string | Uint8Array): number {
+    const at = this.#reserve(0, body)
+    if (at < 0) return -1
+    const bytes = writeBody(this.#memory, at + HEADER_BYTES, body)
+    this.#finish(type, 0, id, at, bytes)
+    return bytes
+  }
+
+  #number(type: number, id: number, value: number): void {
+    const at = this.#reserve(4, NOTHING)
+    writeU32(this.#memory, at + HEADER_BYTES, value)
+    this.#finish(type, 0, id, at, 4)
+  }
+
+  /** Makes room for a frame with `fixed` bytes before its body. Its offset; -1: the payload is too long. */
+  #reserve(fixed: number, body: string | Uint8Array): number {
+    let most = body.length
+    if (typeof body === 'string') most = most < MEASURED_MIN ? most * 3 : Buffer.byteLength(body)
+    if (fixed + most > this.#payloadMaxBytes) {
+      if (typeof body !== 'string') return -1
+      most = Buffer.byteLength(body)
+      if (fixed + most > this.#payloadMaxBytes) return -1
+    }
+    const at = this.#used
+    const needed = at + HEADER_BYTES + fixed + most
+    if (needed > this.#memory.length) this.#grow(needed)
+    return at
+  }
+
+  #grow(needed: number): void {
+    if (needed <= OWN_BYTES && this.#own === undefined) {
+      this.#own = Buffer.allocUnsafeSlow(OWN_BYTES) as Memory
+      this.#memory = this.#own
+      return
+    }
+    const before = this.#memory
+    const grown = needed <= 2 ** 20 ? takeMemory(needed) : Buffer.allocUnsafeSlow(needed)
+    before.copy(grown, 0, 0, this.#used)
+    if (before !== this.#own && isPooled(before.length)) returnMemory(before)
+    this.#memory = grown as Memory
+  }
+
+  #finish(type: number, flags: number, id: number, at: number, payloadBytes: number): void {
+    const memory = this.#memory
+    writeU32(memory, at, payloadBytes)
+    memory[at + 4] = type
+    memory[at + 5] = flags
+    memory[at + 6] = 0
+    memory[at + 7] = 0
+    writeU32(memory, at + 8, id)
+    const used = at + HEADER_BYTES + payloadBytes
+    this.#used = used
+    if (used > FLUSH_BYTES) this.flush()
+    // What waits for the socket is sent when it has drained.
+    else if (at === 0 && !this.blocked) flushAtTurnEnd(this)
+  }
+}
+
+function writeBody(memory: Memory, at: number, body: string | Uint8Array): number {
+  if (body.length === 0) return 0
+  if (typeof body === 'string') return memory.utf8Write(body, at)
+  memory.set(body, at)
+  return body.length
+}
+
+function writeU32(memory: Uint8Array, at: number, value: number): void {
+  memory[at] = value
+  memory[at + 1] = value >>> 8
+  memory[at + 2] = value >>> 16
+  memory[at + 3] = value >>> 24
+}

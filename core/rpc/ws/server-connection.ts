@@ -1,0 +1,500 @@
+// One file, though long: the calls of a connection and the connection share their state.
+
+import { GatewayError } from '../../errors.ts'
+import {
+  callMemory,
+  mayWait,
+  refuseBody,
+  refuseReply,
+  replyMemory,
+} from '../../limits/memory-budget.ts'
+import { type CallReceiver, type Dispatch, type IncomingCall, NOBODY } from '../call.ts'
+import { deadlines, type Timed } from '../deadlines.ts'
+import { formatFail } from '../error-codec.ts'
+import { CallTable } from './call-table.ts'
+import type { FrameSocket } from './frame-socket.ts'
+import { FrameWriter } from './frame-writer.ts'
+import {
+  type Breach,
+  CALL,
+  CALL_BYTES,
+  CANCEL,
+  CREDIT,
+  costOf,
+  DATA,
+  END,
+  type FrameReceiver,
+  METADATA_MAX_BYTES,
+  MORE,
+  PAYLOAD_MAX_BYTES,
+  readFrames,
+  readU16,
+  readU32,
+  STREAM,
+  STREAM_ID_MAX,
+  toBreach,
+  WINDOW_BYTES,
+  WINDOW_MAX_BYTES,
+} from './frames.ts'
+
+/** What one caller may take of a service; requests of all callers together: `callMemory`. */
+export interface ServerLimits {
+  /** Calls under way on a connection; more are answered with 503. @default 100000 */
+  readonly maxCalls?: number
+  /** Bytes of the requests of calls under way; more are answered with 503. @default 268435456 */
+  readonly maxRequestBytes?: number
+  /** Bytes of answers that wait for a slow caller; with more the connection is cut. @default 268435456 */
+  readonly maxWaitingBytes?: number
+  /** Longest payload of a frame. @default 16777216 */
+  readonly maxPayloadBytes?: number
+  /** The connection is over, and `onCancel` of its calls called. */
+  readonly onClosed?: () => void
+}
+
+const TEXT_MESSAGE = toBreach('message must be binary')
+const WRONG_END = toBreach('frame type is not for the caller')
+const UNKNOWN_STREAM = toBreach('stream id was never used')
+const OLD_STREAM = toBreach('stream ids must grow')
+const WRONG_CALL = toBreach('names and metadata do not fit the payload')
+const WRONG_METADATA = toBreach('metadata is too long')
+const NO_MORE = toBreach('body after the last one')
+const OVERDRAWN = toBreach('window is overdrawn')
+const WINDOW_TOO_LARGE = toBreach('window is too large')
+
+/** Bytes of answers waiting for a slow caller at which it is no longer read; at half of them it is again. */
+const PAUSE_BYTES = 4 * 1024 * 1024
+
+/** How long a caller may take to close a connection that is left, milliseconds. */
+const PATIENCE_MS = 2000
+
+const NO_STREAM = 'the caller takes no stream'
+const NOTHING = Buffer.alloc(0)
+
+/** The callee's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
+export class ServerConnection implements FrameReceiver<Buffer> {
+  closed = false
+  readonly #dispatch: Dispatch
+  readonly #maxCalls: number
+  readonly #maxRequestBytes: number
+  readonly #maxWaitingBytes: number
+  readonly #payloadMaxBytes: number
+  readonly #onClosed: (() => void) | undefined
+  readonly #calls = new CallTable<ServerCall>()
+  /** Calls whose bodies the slow socket held up. */
+  #held = new Set<ServerCall>()
+  #socket!: FrameSocket
+  #writer!: FrameWriter
+  #lastId = 0
+  #requestBytes = 0
+  #leaving = false
+  /** Runs once the calls of a connection that is left are over. */
+  #patience: NodeJS.Timeout | undefined = undefined
+  #paused = false
+  /** Counted in `replyMemory`. */
+  #waitingBytes = 0
+  #dispatching = false
+
+  constructor(dispatch: Dispatch, limits: ServerLimits = {}) {
+    this.#dispatch = dispatch
+    this.#maxCalls = limits.maxCalls ?? 100_000
+    this.#maxRequestBytes = limits.maxRequestBytes ?? 256 * 1024 * 1024
+    this.#maxWaitingBytes = limits.maxWaitingBytes ?? 256 * 1024 * 1024
+    this.#payloadMaxBytes = limits.maxPayloadBytes ?? PAYLOAD_MAX_BYTES
+    this.#onClosed = limits.onClosed
+  }
+
+  /** Calls under way. */
+  get pending(): number {
+    return this.#calls.size
+  }
+
+  /** Begins with the socket whose receiver this is; before it, nothing may be received. */
+  open(socket: FrameSocket): void {
+    this.#socket = socket
+    this.#writer = new FrameWriter(socket, this.#payloadMaxBytes)
+  }
+
+  /** Takes no more calls; those under way go on. Then the caller closes the connection, or after 2 s this end. */
+  goAway(): void {
+    if (this.#leaving || this.closed) return
+    this.#leaving = true
+    this.#writer.goAway(this.#lastId)
+    this.#rest()
+  }
+
+  /** Ends the connection; its calls are cancelled. */
+  close(): void {
+    this.#end(1001, 'going away')
+  }
+
+  onMessage(data: Uint8Array, binary: boolean): void {
+    if (this.closed) return
+    const bytes = Buffer.isBuffer(data)
+      ? data
+      : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+    const breach = binary ? readFrames(bytes, this, this.#payloadMaxBytes) : TEXT_MESSAGE
+    if (breach !== undefined) this.#end(breach.code, breach.reason)
+  }
+
+  onDrain(): void {
+    if (this.closed) return
+    this.#writer.drained()
+    this.#count()
+    if (this.#paused && this.#writer.waitingBytes <= PAUSE_BYTES / 2) {
+      this.#paused = false
+      this.#socket.resume()
+    }
+    if (this.#writer.blocked) return
+    const held = this.#held
+    if (held.size > 0) {
+      this.#held = new Set()
+      for (const call of held) this.#unhold(call)
+    }
+    if (this.#leaving) this.#rest()
+  }
+
+  onClose(): void {
+    this.#lose()
+  }
+
+  onFrame(
+    type: number,
+    flags: number,
+    id: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): Breach | undefined {
+    if (type === CALL) return this.#call(flags, id, bytes, start, end)
+    const call = this.#calls.get(id)
+    if (call === undefined) {
+      if (type !== DATA && type !== END && type !== CANCEL && type !== CREDIT) return WRONG_END
+      return id === 0 || id > this.#lastId ? UNKNOWN_STREAM : undefined
+    }
+    switch (type) {
+      case DATA:
+        if (!call.receiving) return NO_MORE
+        if (call.receiveWindow <= 0) return OVERDRAWN
+        call.receiveWindow -= costOf(end - start)
+        call.receiver.onData(bytes.subarray(start, end))
+        return undefined
+      case END:
+        if (!call.receiving) return NO_MORE
+        call.receiving = false
+        call.receiver.onEnd()
+        return undefined
+      case CANCEL:
+        this.#take(call)
+        call.receiver.onCancel('cancel')
+        this.#rest()
+        return undefined
+      case CREDIT:
+        call.sendWindow += readU32(bytes, start)
+        if (call.sendWindow > WINDOW_MAX_BYTES) return WINDOW_TOO_LARGE
+        this.#unhold(call)
+        return undefined
+      default:
+        return WRONG_END
+    }
+  }
+
+  // For its calls
+
+  reply(call: ServerCall, metadata: string, body: string | Uint8Array): void {
+    const { service } = call
+    if (!mayWait(body)) return this.fail(call, refuseReply(service))
+    if (metadata.length > METADATA_MAX_BYTES) {
+      const detail = `metadata of the reply must be at most ${METADATA_MAX_BYTES} bytes`
+      return this.fail(call, new GatewayError(service, 500, detail))
+    }
+    if (!this.#writer.reply(call.id, 0, metadata, body)) {
+      const detail = `reply must be at most ${this.#payloadMaxBytes} bytes with its metadata`
+      return this.fail(call, new GatewayError(service, 500, detail))
+    }
+    this.#finish(call)
+  }
+
+  fail(call: ServerCall, error: GatewayError): void {
+    this.#writer.fail(call.id, formatFail(error, call.receiver.repeatable))
+    this.#finish(call)
+  }
+
+  start(call: ServerCall, metadata: string): void {
+    if (metadata.length > METADATA_MAX_BYTES) {
+      throw new TypeError(`metadata must be at most ${METADATA_MAX_BYTES} bytes`)
+    }
+    this.#writer.reply(call.id, MORE, metadata, NOTHING)
+    this.#bound()
+  }
+
+  sendData(call: ServerCall, body: string | Uint8Array): boolean {
+    if (call.sendWindow <= 0 || this.#writer.blocked) {
+      call.held = true
+      if (call.sendWindow > 0) this.#held.add(call)
+      return false
+    }
+    const bytes = this.#writer.data(call.id, body)
+    if (bytes < 0) throw new RangeError(`body must be at most ${this.#payloadMaxBytes} bytes`)
+    call.sendWindow -= costOf(bytes)
+    return true
+  }
+
+  endData(call: ServerCall): void {
+    this.#writer.end(call.id)
+    this.#finish(call)
+  }
+
+  consumed(call: ServerCall, bytes: number): void {
+    // Never more than was received, whatever the program says.
+    const owed = WINDOW_BYTES - call.receiveWindow
+    call.consumedBytes = Math.min(call.consumedBytes + costOf(bytes), owed)
+    if (call.consumedBytes < WINDOW_BYTES / 2 || !call.receiving) return
+    this.#writer.credit(call.id, call.consumedBytes)
+    call.receiveWindow += call.consumedBytes
+    call.consumedBytes = 0
+    this.#bound()
+  }
+
+  expire(call: ServerCall): void {
+    const detail = `no answer within ${call.timeoutMs} ms`
+    const error = new GatewayError(call.service, 408, detail)
+    this.#writer.fail(call.id, formatFail(error, call.receiver.repeatable))
+    this.#take(call)
+    call.receiver.onCancel('timeout')
+    this.#bound()
+    this.#rest()
+  }
+
+  #call(flags: number, id: number, bytes: Buffer, start: number, end: number): Breach | undefined {
+    if (id <= this.#lastId || id > STREAM_ID_MAX) return OLD_STREAM
+    const serviceBytes = readU16(bytes, start + 4)
+    const endpointBytes = serviceBytes + readU16(bytes, start + 6)
+    const metadataBytes = readU32(bytes, start + 8)
+    const textStart = start + CALL_BYTES
+    const bodyStart = textStart + endpointBytes + metadataBytes
+    if (metadataBytes > METADATA_MAX_BYTES) return WRONG_METADATA
+    if (bodyStart > end) return WRONG_CALL
+    this.#lastId = id
+    // Sent before GOAWAY had arrived: the caller sends it elsewhere.
+    if (this.#leaving) return undefined
+    // One text, cut in three: asking the runtime for it costs more than cutting.
+    const text = bytes.toString('latin1', textStart, bodyStart)
+    const service = text.slice(0, serviceBytes)
+    if (this.#calls.size >= this.#maxCalls || this.#requestBytes > this.#maxRequestBytes) {
+      const error = new GatewayError(service, 503, 'too many calls under way')
+      this.#writer.fail(id, formatFail(error))
+      this.#bound()
+      return undefined
+    }
+    const bodyBytes = end - bodyStart
+    if (callMemory.usedBytes + bodyBytes > callMemory.maxBytes) {
+      this.#writer.fail(id, formatFail(refuseBody(service)))
+      this.#bound()
+      return undefined
+    }
+    const call = new ServerCall(
+      this,
+      id,
+      flags,
+      readU32(bytes, start),
+      service,
+      text.slice(serviceBytes, endpointBytes),
+      text.slice(endpointBytes),
+      bytes.subarray(bodyStart, end),
+    )
+    this.#dispatching = true
+    try {
+      this.#dispatch(call)
+    } catch (thrown) {
+      call.fail(GatewayError.from(thrown, service))
+    }
+    this.#dispatching = false
+    call.body = NOTHING
+    // What was answered at once never gets into the table.
+    if (!call.over) this.#keep(call, bodyBytes)
+    if (this.#leaving) this.#rest()
+    return undefined
+  }
+
+  #keep(call: ServerCall, bodyBytes: number): void {
+    if (this.closed) {
+      call.over = true
+      call.receiver.onCancel('closed')
+      return
+    }
+    call.bodyBytes = bodyBytes
+    this.#requestBytes += bodyBytes
+    callMemory.usedBytes += bodyBytes
+    this.#calls.add(call.id, call)
+    if (call.timeoutMs > 0) deadlines.add(call, call.timeoutMs)
+  }
+
+  /** Lets a call send bodies again that had to wait. */
+  #unhold(call: ServerCall): void {
+    if (!call.held || call.sendWindow <= 0) return
+    if (this.#writer.blocked) {
+      this.#held.add(call)
+      return
+    }
+    call.held = false
+    call.receiver.onCredit()
+  }
+
+  /** An answer has been written. */
+  #finish(call: ServerCall): void {
+    this.#take(call)
+    this.#bound()
+    if (this.#leaving) this.#rest()
+  }
+
+  /** After whatever was written: reads no more of who asks and takes no answers, and gives up on who has asked for too much. */
+  #bound(): void {
+    const { waitingBytes } = this.#writer
+    if (this.#writer.blocked) this.#count()
+    if (waitingBytes <= PAUSE_BYTES) return
+    if (waitingBytes > this.#maxWaitingBytes) {
+      this.#lose()
+      this.#socket.terminate()
+    } else if (!this.#paused && !this.closed) {
+      this.#paused = true
+      this.#socket.pause()
+    }
+  }
+
+  /** Takes note of what waits for a slow caller; what its socket keeps, that does. */
+  #count(): void {
+    const { blocked, waitingBytes } = this.#writer
+    const bytes = blocked && !this.closed ? waitingBytes : 0
+    replyMemory.usedBytes += bytes - this.#waitingBytes
+    this.#waitingBytes = bytes
+  }
+
+  #take(call: ServerCall): void {
+    call.over = true
+    if (!this.#calls.delete(call.id)) return
+    this.#requestBytes -= call.bodyBytes
+    callMemory.usedBytes -= call.bodyBytes
+    if (call.held) this.#held.delete(call)
+    deadlines.remove(call)
+  }
+
+  /** Closes the connection when it has nothing more to do. */
+  #rest(): void {
+    if (!this.#leaving || this.#calls.size > 0 || this.#dispatching || this.closed) return
+    this.#writer.flush()
+    if (this.#writer.waitingBytes > 0) return
+    // Closed here at once, calls on their way would meet a closed socket: the reset that answers them has the
+    // caller lose what it has not read yet, GOAWAY among it.
+    this.#patience ??= setTimeout(() => this.close(), PATIENCE_MS)
+  }
+
+  #end(code: number, reason: string): void {
+    if (this.closed) return
+    this.#writer.flush()
+    this.#lose()
+    this.#socket.close(code, reason)
+  }
+
+  #lose(): void {
+    if (this.closed) return
+    this.closed = true
+    this.#count()
+    clearTimeout(this.#patience)
+    this.#writer.close()
+    for (const call of this.#calls.list()) {
+      if (call.over) continue
+      this.#take(call)
+      call.receiver.onCancel('closed')
+    }
+    this.#onClosed?.()
+  }
+}
+
+class ServerCall implements IncomingCall, Timed {
+  readonly service: string
+  readonly endpoint: string
+  readonly metadata: string
+  readonly timeoutMs: number
+  body: Uint8Array
+  readonly stream: boolean
+  readonly more: boolean
+  over = false
+  receiver: CallReceiver = NOBODY
+  readonly id: number
+  /** The caller has not sent its last body. */
+  receiving: boolean
+  sendWindow: number = WINDOW_BYTES
+  receiveWindow: number = WINDOW_BYTES
+  consumedBytes = 0
+  /** `sendData` was refused: `onCredit` is awaited. */
+  held = false
+  bodyBytes = 0
+  deadlineMs = 0
+  timedNext: Timed['timedNext'] = undefined
+  timedPrev: Timed['timedPrev'] = undefined
+  readonly #connection: ServerConnection
+  /** A stream has begun. */
+  #started = false
+
+  constructor(
+    connection: ServerConnection,
+    id: number,
+    flags: number,
+    timeoutMs: number,
+    service: string,
+    endpoint: string,
+    metadata: string,
+    body: Uint8Array,
+  ) {
+    this.#connection = connection
+    this.id = id
+    this.timeoutMs = timeoutMs
+    this.service = service
+    this.endpoint = endpoint
+    this.metadata = metadata
+    this.body = body
+    this.stream = (flags & STREAM) !== 0
+    this.more = (flags & MORE) !== 0
+    this.receiving = this.more
+  }
+
+  reply(metadata: string, body: string | Uint8Array): void {
+    if (this.over) return
+    if (this.#started) throw new Error('a stream is ended by endData or fail')
+    this.#connection.reply(this, metadata, body)
+  }
+
+  fail(error: GatewayError): void {
+    if (!this.over) this.#connection.fail(this, error)
+  }
+
+  start(metadata: string): void {
+    if (this.over) return
+    if (!this.stream) throw new Error(NO_STREAM)
+    if (this.#started) throw new Error('the stream has begun')
+    this.#connection.start(this, metadata)
+    this.#started = true
+  }
+
+  sendData(body: string | Uint8Array): boolean {
+    if (this.over) return true
+    if (!this.stream) throw new Error(NO_STREAM)
+    const taken = this.#connection.sendData(this, body)
+    this.#started ||= taken
+    return taken
+  }
+
+  endData(): void {
+    if (this.over) return
+    if (!this.stream) throw new Error(NO_STREAM)
+    this.#connection.endData(this)
+  }
+
+  consumed(bytes: number): void {
+    if (!this.over) this.#connection.consumed(this, bytes)
+  }
+
+  onDeadline(): void {
+    this.#connection.expire(this)
+  }
+}

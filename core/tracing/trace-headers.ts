@@ -1,0 +1,31 @@
+import type { TracePlace } from '../contracts/tracer.ts'
+import { limitBaggage } from './baggage.ts'
+import { parseTracePlace } from './span-context.ts'
+
+/** The fields a trace travels by, where it is told of one thing: an event, a message. */
+export interface TraceFields {
+  readonly traceparent: string
+  readonly tracestate?: string
+  readonly baggage?: string
+}
+
+/** Finds the value of a field by its name in lower case; several of one name are joined by commas, or one of them. */
+type Find = (name: string) => string | undefined
+
+/** Where whoever sent these fields stands in a trace. Undefined: nowhere, or what is said of it is malformed. */
+export function findTracePlace(find: Find): TracePlace | undefined {
+  return parseTracePlace(find('traceparent'), find('tracestate'))
+}
+
+/** The fields of a trace among others, as far as they are well-formed and in bounds. Undefined: there is none. */
+export function pickTraceFields(find: Find): TraceFields | undefined {
+  const traceparent = find('traceparent')
+  const place = parseTracePlace(traceparent, find('tracestate'))
+  if (place === undefined) return undefined
+  const baggage = limitBaggage(find('baggage') ?? '')
+  return {
+    traceparent: traceparent!,
+    ...(place.tracestate !== '' && { tracestate: place.tracestate }),
+    ...(baggage !== '' && { baggage }),
+  }
+}

@@ -1,0 +1,155 @@
+import type { Exchange } from '../../exchange.ts'
+import type { UpstreamNode } from '../node-health.ts'
+import { createHash } from './hash.ts'
+import type { StickyOptions } from './sticky.ts'
+import { buildSequence, createDraw } from './weighted.ts'
+
+/** Chooses among the usable nodes it was built for. */
+export interface Balancer {
+  /** Undefined when there is no node; `tried` only when there is no other. Allocates nothing. */
+  readonly pick: (
+    x: Exchange | undefined,
+    tried: UpstreamNode | undefined,
+  ) => UpstreamNode | undefined
+  /** Whether the client counts on its node, so that its request must not find out if another one is back. */
+  readonly isBound?: (x: Exchange | undefined) => boolean
+}
+
+/** The ways to choose, each by weight. */
+export type BalanceKind = 'round-robin' | 'random' | 'p2c' | 'least-conn' | 'hash'
+
+/** How the nodes of a service are chosen. */
+export interface BalanceOptions {
+  /**
+   * - `round-robin`: in turn.
+   * - `random`: drawn.
+   * - `p2c`: of two drawn, the one with fewer requests in flight.
+   * - `least-conn`: of all, the one with the fewest requests in flight.
+   * - `hash`: by a part of the request, the same node for the same part.
+   */
+  readonly kind: BalanceKind
+  /** What `hash` looks at. @default ip */
+  readonly hashOf?: HashSource
+  /** Binds every client to a node by a cookie; `kind` chooses that node. */
+  readonly sticky?: StickyOptions
+}
+
+/** The part of a request that decides about the node. */
+export interface HashSource {
+  readonly from: 'header' | 'cookie' | 'ip' | 'path'
+  /** Of the header (lower case) or the cookie; empty for the others. */
+  readonly name: string
+}
+
+/** Draws made to avoid a node before any other is taken. */
+const DRAWS = 8
+const NOBODY: Balancer = { pick: () => undefined }
+
+/** Builds the choice among `nodes`. */
+export function createBalancer(
+  { kind, hashOf = { from: 'ip', name: '' } }: BalanceOptions,
+  nodes: readonly UpstreamNode[],
+  randomBits: () => number,
+): Balancer {
+  if (nodes.length === 0) return NOBODY
+  if (nodes.length === 1) return { pick: () => nodes[0] }
+  switch (kind) {
+    case 'round-robin':
+      return createRoundRobin(nodes)
+    case 'random':
+      return createRandom(nodes, randomBits)
+    case 'p2c':
+      return createTwoChoices(nodes, randomBits)
+    case 'least-conn':
+      return createLeastConnections(nodes)
+    case 'hash':
+      return createHash(hashOf, nodes, createRoundRobin(nodes))
+  }
+}
+
+function createRoundRobin(nodes: readonly UpstreamNode[]): Balancer {
+  const [{ weight }] = nodes as [UpstreamNode]
+  return nodes.every((node) => node.weight === weight)
+    ? createTurns(nodes)
+    : createWeightedTurns(nodes)
+}
+
+function createTurns(nodes: readonly UpstreamNode[]): Balancer {
+  const { length } = nodes
+  let next = 0
+  return {
+    pick(_x, tried) {
+      for (;;) {
+        const node = nodes[next]!
+        next = next + 1 === length ? 0 : next + 1
+        if (node !== tried) return node
+      }
+    },
+  }
+}
+
+function createWeightedTurns(nodes: readonly UpstreamNode[]): Balancer {
+  const sequence = buildSequence(nodes)
+  const { length } = sequence
+  let next = 0
+  return {
+    pick(_x, tried) {
+      for (;;) {
+        const node = nodes[sequence[next]!]!
+        next = next + 1 === length ? 0 : next + 1
+        if (node !== tried) return node
+      }
+    },
+  }
+}
+
+function createRandom(nodes: readonly UpstreamNode[], randomBits: () => number): Balancer {
+  const draw = createDraw(nodes, randomBits)
+  return { pick: (_x, tried) => drawOther(nodes, draw, tried) }
+}
+
+/** Mitzenmacher 2001, "The Power of Two Choices": close to the best node without looking at all of them, and no herd on the emptiest. */
+function createTwoChoices(nodes: readonly UpstreamNode[], randomBits: () => number): Balancer {
+  const draw = createDraw(nodes, randomBits)
+  return {
+    pick(_x, tried) {
+      const first = drawOther(nodes, draw, tried)
+      const second = drawOther(nodes, draw, tried)
+      return isLessBusy(second, first) ? second : first
+    },
+  }
+}
+
+function createLeastConnections(nodes: readonly UpstreamNode[]): Balancer {
+  // Equally busy nodes take turns, so that an idle service's first node is not its only one.
+  const inTurn = createRoundRobin(nodes)
+  return {
+    pick(x, tried) {
+      let best = inTurn.pick(x, tried)!
+      for (let i = 0; i < nodes.length; i++) {
+        const node = nodes[i]!
+        if (isLessBusy(node, best) && node !== tried) best = node
+      }
+      return best
+    },
+  }
+}
+
+/** Whether `a` has fewer requests in flight than `b`, relative to their weights. */
+function isLessBusy(a: UpstreamNode, b: UpstreamNode): boolean {
+  return a.active * b.weight < b.active * a.weight
+}
+
+/** Draws a node that is not `tried`. Only for at least two nodes. */
+function drawOther(
+  nodes: readonly UpstreamNode[],
+  draw: () => number,
+  tried: UpstreamNode | undefined,
+): UpstreamNode {
+  for (let i = 0; i < DRAWS; i++) {
+    const node = nodes[draw()]!
+    if (node !== tried) return node
+  }
+  const index = draw()
+  return nodes[index] === tried ? nodes[(index + 1) % nodes.length]! : nodes[index]!
+}

@@ -1,0 +1,124 @@
+import type { Exchange } from '../../exchange.ts'
+import type { UpstreamNode } from '../node-health.ts'
+import type { Balancer, HashSource } from './balancer.ts'
+import { type CookieSpan, findCookie } from './cookie.ts'
+
+/** What keys are mapped to: many per node, so that shares come out even. The same for all, so that no key moves with the number of nodes. */
+const SLOTS = 65_536
+/** Slots remembered for each node. One that is forgotten is worked out again, in a time that grows with the nodes, too. */
+const REMEMBERED = 256
+/** Other slots looked at for a second node, before the list is searched. */
+const PROBES = 32
+/** 2^32 divided by the golden ratio: spreads successive numbers (Knuth, TAOCP 6.4). */
+const STRIDE = 0x9e3779b9
+
+/**
+ * The same node for the same key, as long as it is usable.
+ *
+ * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by Schindelhauer
+ * and Schomaker 2005) over a table of slots. When a node leaves, its own keys move and
+ * no others; when it returns, so do they. A slot is worked out when first asked for, so
+ * that building is cheap and a choice is mostly one look into a memory, whose size goes by
+ * the nodes: 20 of them take 16 KiB. Requests without a key are left to `keyless`.
+ */
+export function createHash(
+  source: HashSource,
+  nodes: readonly UpstreamNode[],
+  keyless: Balancer,
+): Balancer {
+  if (nodes.length < 2) return keyless
+  const seeds = Uint32Array.from(nodes, ({ id }) => hashText(id, 0, id.length))
+  const weights = Float64Array.from(nodes, ({ weight }) => weight)
+  const readKey = createKeyReader(source)
+  /** The lower bits of a slot say where it is remembered, the others (its tag) which one is there. */
+  const placeBits = toPlaceBits(nodes.length)
+  const tagBits = Math.log2(SLOTS) - placeBits
+  const [placeMask, tagMask] = [2 ** placeBits - 1, 2 ** tagBits - 1]
+  /** Index of the node plus 1, then the tag; 0: nothing. Not there before it is needed: nodes may change more often than they are used. */
+  let memory: Uint16Array | Uint32Array | undefined
+
+  const work = (slot: number): number => {
+    const salt = Math.imul(slot + 1, STRIDE)
+    let best = Number.POSITIVE_INFINITY
+    let index = 0
+    for (let i = 0; i < nodes.length; i++) {
+      // Uniform in (0, 1), so that -ln(u)/w is exponential with rate w: the smallest of them belongs to i with probability w_i / sum of w.
+      const u = ((mix(seeds[i]! ^ salt) >>> 0) + 0.5) / 2 ** 32
+      // -ln(u) is 1 - u at least, which tells most of them without a logarithm.
+      if (1 - u >= best * weights[i]!) continue
+      const score = -Math.log(u) / weights[i]!
+      if (score < best) {
+        best = score
+        index = i
+      }
+    }
+    return index
+  }
+
+  const nodeOf = (slot: number): UpstreamNode => {
+    memory ??= createMemory(2 ** placeBits, (nodes.length + 1) * 2 ** tagBits)
+    const place = slot & placeMask
+    const tag = slot >>> placeBits
+    const found = memory[place]!
+    if (found !== 0 && (found & tagMask) === tag) return nodes[(found >>> tagBits) - 1]!
+    const index = work(slot)
+    memory[place] = ((index + 1) << tagBits) | tag
+    return nodes[index]!
+  }
+
+  return {
+    pick(x, tried) {
+      const key = x === undefined ? -1 : readKey(x)
+      if (key < 0) return keyless.pick(x, tried)
+      for (let i = 0; i < PROBES; i++) {
+        const node = nodeOf(mix((key + Math.imul(i, STRIDE)) | 0) & (SLOTS - 1))
+        if (node !== tried) return node
+      }
+      return nodes[0] === tried ? nodes[1] : nodes[0]
+    },
+  }
+}
+
+/** Of the number of slots that are remembered: a power of two. */
+function toPlaceBits(nodes: number): number {
+  return Math.min(Math.log2(SLOTS), Math.ceil(Math.log2(nodes * REMEMBERED)))
+}
+
+function createMemory(length: number, limit: number): Uint16Array | Uint32Array {
+  return limit <= 2 ** 16 ? new Uint16Array(length) : new Uint32Array(length)
+}
+
+/** The hash of a request's key, or -1 when it has none. */
+function createKeyReader({ from, name }: HashSource): (x: Exchange) => number {
+  if (from === 'path') return ({ path }) => hashText(path, 0, path.length)
+  if (from === 'ip') {
+    return ({ clientAddress }) =>
+      clientAddress === '' ? -1 : hashText(clientAddress, 0, clientAddress.length)
+  }
+  if (from === 'header') {
+    return ({ headers }) => {
+      const value = headers.get(name)
+      return value === undefined || value === '' ? -1 : hashText(value, 0, value.length)
+    }
+  }
+  const span: CookieSpan = { text: '', from: 0, to: 0 }
+  return ({ headers }) => {
+    const found = findCookie(headers, name, span) && span.to > span.from
+    return found ? hashText(span.text, span.from, span.to) : -1
+  }
+}
+
+/** FNV-1a over the characters `from` to before `to`, mixed. 31 bits, so that it is a small integer. */
+function hashText(text: string, from: number, to: number): number {
+  let hash = 0x811c9dc5
+  for (let i = from; i < to; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return mix(hash) >>> 1
+}
+
+/** The finalizer of MurmurHash3 (32 bits): every bit of the input moves every bit of the result. A signed integer. */
+function mix(value: number): number {
+  let h = value | 0
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+  return h ^ (h >>> 16)
+}

@@ -1,0 +1,73 @@
+import { suggest } from '../../../lib/text/did-you-mean.ts'
+import type { BalanceKind, BalanceOptions, HashSource } from './balancer.ts'
+
+const KINDS: readonly BalanceKind[] = ['round-robin', 'random', 'p2c', 'least-conn', 'hash']
+const FORMS =
+  'round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name> or hash:cookie:<name>, or one of these behind sticky: or sticky:<cookie>:'
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+/**
+ * Reads `--balance`:
+ *
+ * ```
+ * balance = base | "sticky" [":" cookie] [":" base]
+ * base    = "round-robin" | "random" | "p2c" | "least-conn" | "hash:" source
+ * source  = "header:" name | "cookie:" name | "ip" | "path"
+ * ```
+ *
+ * `sticky` alone names its cookie itself and chooses new clients' nodes by round-robin.
+ * A word after `sticky:` that is a base is taken for one.
+ *
+ * @throws {RangeError} naming the wrong part and what would be right.
+ */
+export function parseBalance(text: string): BalanceOptions {
+  const words = text.trim().split(':')
+  if (words[0] !== 'sticky') return parseBase(words)
+  const rest = words.slice(1)
+  const first = rest[0]
+  if (first === undefined) return { kind: 'round-robin', sticky: {} }
+  if (isKind(first)) return { ...parseBase(rest), sticky: {} }
+  if (!TOKEN.test(first)) {
+    throw new RangeError(
+      `the cookie of sticky must be a name such as sid, got ${JSON.stringify(first)}`,
+    )
+  }
+  const base: BalanceOptions =
+    rest.length === 1 ? { kind: 'round-robin' } : parseBase(rest.slice(1))
+  return { ...base, sticky: { cookie: first } }
+}
+
+function parseBase(words: readonly string[]): BalanceOptions {
+  const [kind = '', ...rest] = words
+  if (!isKind(kind)) {
+    const near = suggest(kind, [...KINDS, 'sticky'])
+    const hint = near === undefined ? '' : `; did you mean ${near}?`
+    throw new RangeError(`balance must be ${FORMS}, got ${JSON.stringify(kind)}${hint}`)
+  }
+  if (kind === 'hash') return { kind, hashOf: parseSource(rest) }
+  if (rest.length > 0)
+    throw new RangeError(
+      `balance ${kind} takes nothing after it, got ${JSON.stringify(rest.join(':'))}`,
+    )
+  return { kind }
+}
+
+function parseSource([from, name, ...rest]: readonly string[]): HashSource {
+  if ((from === 'ip' || from === 'path') && name === undefined) return { from, name: '' }
+  if ((from === 'header' || from === 'cookie') && rest.length === 0) {
+    if (name === undefined || !TOKEN.test(name)) {
+      throw new RangeError(
+        `balance hash:${from} must name a ${from}, as in hash:${from}:x-user, got ${JSON.stringify(name ?? '')}`,
+      )
+    }
+    return { from, name: from === 'header' ? name.toLowerCase() : name }
+  }
+  const given = [from, name, ...rest].filter((word) => word !== undefined).join(':')
+  throw new RangeError(
+    `balance hash must be of header:<name>, cookie:<name>, ip or path, got ${JSON.stringify(given)}`,
+  )
+}
+
+function isKind(word: string): word is BalanceKind {
+  return (KINDS as readonly string[]).includes(word)
+}

@@ -1,0 +1,71 @@
+import type { UpstreamNode } from '../node-health.ts'
+
+/** Longest sequence built: above it, weights are rounded to what fits. */
+const MAX_LENGTH = 16_384
+/** Values of 32 bits. */
+const BITS = 2 ** 32
+
+/**
+ * Node indexes in the order of weighted round-robin: each as often as its weight says, evenly spread.
+ *
+ * The k-th turn of a node of weight w stands at (k + 1/2) / w of the round; sorting
+ * those places gives smooth weighted round-robin without a step per request.
+ */
+export function buildSequence(nodes: readonly UpstreamNode[]): Uint32Array {
+  const weights = nodes.map(({ weight }) => weight)
+  const divisor = weights.reduce(greatestCommonDivisor, 0)
+  const total = weights.reduce((sum, weight) => sum + weight, 0) / divisor
+  const scale = total > MAX_LENGTH ? MAX_LENGTH / total / divisor : 1 / divisor
+  const turns: { place: number; index: number }[] = []
+  for (const [index, weight] of weights.entries()) {
+    const count = Math.max(1, Math.round(weight * scale))
+    for (let k = 0; k < count; k++) turns.push({ place: (k + 0.5) / count, index })
+  }
+  turns.sort((a, b) => a.place - b.place || a.index - b.index)
+  return Uint32Array.from(turns, ({ index }) => index)
+}
+
+/**
+ * 32 random bits at a time, as signed integers, which cost no allocation where a fraction would
+ * (xorshift32, Marsaglia 2003). Not for secrets.
+ */
+export function createRandomBits(seed: number = Math.random() * 2 ** 32): () => number {
+  // 0 is the one state it never leaves.
+  let state = seed | 0 || 1
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return state
+  }
+}
+
+/**
+ * Draws node indexes with a probability proportional to their weight, in two array reads (alias method, Vose 1991).
+ * Only for at least one node.
+ */
+export function createDraw(nodes: readonly UpstreamNode[], randomBits: () => number): () => number {
+  const { length } = nodes
+  const total = nodes.reduce((sum, { weight }) => sum + weight, 0)
+  /** Share of column i that is node i's own; the rest is `alias[i]`'s. */
+  const own = Float64Array.from(nodes, ({ weight }) => (weight * length) / total)
+  const alias = Uint32Array.from(nodes, (_, i) => i)
+  const small: number[] = []
+  const large: number[] = []
+  for (const [i, share] of own.entries()) (share < 1 ? small : large).push(i)
+  while (small.length > 0 && large.length > 0) {
+    const less = small.pop()!
+    const more = large.pop()!
+    alias[less] = more
+    own[more] = own[more]! - (1 - own[less]!)
+    ;(own[more] < 1 ? small : large).push(more)
+  }
+  return () => {
+    const column = Math.floor(((randomBits() >>> 0) / BITS) * length)
+    return (randomBits() >>> 0) / BITS < own[column]! ? column : alias[column]!
+  }
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b)
+}

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../../errors.ts'
+import type { Exchange, TunnelTarget } from '../../exchange.ts'
+import { isFinalStatus } from '../../http/final-status.ts'
+import {
+  createReplyHead,
+  type LineMemory,
+  parseReplyHead,
+  type ReplyHead,
+  UNTIL_CLOSE,
+} from './reply-head.ts'
+
+/** How long a backend may keep silent in the middle of a reply. */
+const SILENCE_MAX_MS = 60_000
+
+/** Response headers of the handshake itself. */
+const HANDSHAKE = ['sec-websocket-accept', 'sec-websocket-extensions', 'sec-websocket-protocol']
+
+/** Lines of the last response: those that differ each time, such as Sec-WebSocket-Accept, stay out of the memory of all nodes. */
+const LAST: LineMemory = []
+
+/**
+ * Checks a response to a WebSocket handshake that node:http has parsed, by the rules of the upstream client: both go through
+ * {@link parseReplyHead}. Its headers are the end-to-end ones.
+ *
+ * @param isSwitch the response is to complete the handshake: 101 without a body. Otherwise it must be a final one.
+ * @returns undefined when the response is invalid: 502.
+ */
+export function readReply(message: IncomingMessage, isSwitch: boolean): ReplyHead | undefined {
+  const { httpVersion, statusCode, rawHeaders } = message
+  const lines = [`HTTP/${httpVersion} ${statusCode}`]
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`)
+  const head = createReplyHead()
+  if (typeof parseReplyHead(`${lines.join('\r\n')}\r\n\r\n`, head, LAST) === 'string')
+    return undefined
+  const { status, headers, length } = head
+  for (const name of HANDSHAKE) headers.delete(name)
+  const isValid = isSwitch ? status === 101 && length === UNTIL_CLOSE : isFinalStatus(status)
+  return isValid ? head : undefined
+}
+
+/**
+ * Relays a reply that node:http has parsed, in pieces and with back-pressure. The exchange gets
+ * it as its peer. A reply that breaks off cuts the client's connection.
+ *
+ * @param head that of the reply, by {@link readReply}.
+ */
+export function relayReply(
+  x: Exchange,
+  reply: IncomingMessage,
+  { status, headers, length }: ReplyHead,
+  target: TunnelTarget,
+): void {
+  reply.once('close', target.onClose)
+  const service = x.route?.service ?? ''
+  reply.once('error', () => {
+    x.giveUp(new GatewayError(service, 502, 'the reply of the backend broke off'))
+  })
+  if (x.answered) {
+    reply.destroy()
+    return
+  }
+  reply.setTimeout(SILENCE_MAX_MS, () => reply.destroy(new Error('silence')))
+  x.attach({
+    onRequestBody: () => {},
+    onDrain: () => reply.resume(),
+    onAbort: () => reply.destroy(),
+  })
+  target.onAnswer?.(status, headers)
+  x.start(status, headers, Math.max(length, -1))
+  reply.on('data', (chunk: Buffer) => {
+    if (!x.write(chunk)) reply.pause()
+  })
+  reply.on('end', () => x.end())
+}

@@ -1,0 +1,247 @@
+import { TextMemo } from '../../../lib/collections/direct-mapped-cache.ts'
+import { toOwnText } from '../../../lib/text/flatten-string.ts'
+import { appendParsed, HeaderList } from '../../http/headers.ts'
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const DIGITS = /^\d{1,15}$/
+/** RFC 9112 §4; the blank before an empty reason is often left out. */
+const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: .*)?$/
+const ASCII_LINE = /^[\t\x20-\x7e]*$/
+const FORBIDDEN = /[\0-\x08\n-\x1f\x7f]/
+const BARE_LINE_FEED = /(?<!\r)\n/
+
+/** What a line means to the connection it came on. */
+const PASS = 0
+const DROP = 1
+const CONTENT_LENGTH = 2
+const TRANSFER_ENCODING = 3
+const CONNECTION = 4
+const KEEP_ALIVE = 5
+const STATUS = 6
+
+/** Fields that end here: hop-by-hop (RFC 9110 §7.6.1), and `Date`, which listeners write themselves. */
+const MEANING = new Map([
+  ['content-length', CONTENT_LENGTH],
+  ['transfer-encoding', TRANSFER_ENCODING],
+  ['connection', CONNECTION],
+  ['keep-alive', KEEP_ALIVE],
+  ['proxy-connection', DROP],
+  ['proxy-authenticate', DROP],
+  ['proxy-authentication-info', DROP],
+  ['proxy-authorization', DROP],
+  ['te', DROP],
+  ['trailer', DROP],
+  ['upgrade', DROP],
+  ['date', DROP],
+])
+
+/** The body goes on until the connection ends (RFC 9112 §6.3, case 8). */
+export const UNTIL_CLOSE = -2
+export const CHUNKED = -1
+
+/** A line of a reply head that was found correct. */
+interface Line {
+  /** As received, CRLF included. */
+  readonly text: string
+  readonly meaning: number
+  /** Lower case. */
+  readonly name: string
+  readonly value: string
+  /** Status code, or what a Content-Length announces. */
+  readonly number: number
+  readonly ascii: boolean
+}
+
+/**
+ * The lines of the last head from a node, by position. Backends repeat themselves:
+ * a line that stands where it stood is known to be correct and is not parsed again.
+ */
+export type LineMemory = Line[]
+
+/** Lines of all nodes, seen first lately: those of most nodes are the same, and each is kept once. */
+const LINES = new TextMemo<Line>()
+/** Lines kept, and the longest one. */
+const MEMORY_LINES = 32
+const MEMORY_LINE_LENGTH = 256
+
+/** A parsed reply head, filled anew for every reply. */
+export interface ReplyHead {
+  status: number
+  /** End-to-end fields. */
+  headers: HeaderList
+  /** Bytes announced by Content-Length, {@link CHUNKED} or {@link UNTIL_CLOSE}. */
+  length: number
+  /** Whether the backend keeps the connection after this reply. */
+  persistent: boolean
+  /** Seconds the backend keeps an idle connection, from `Keep-Alive: timeout=`; 0: not said. */
+  idleSeconds: number
+  /** Whether every line stood in the memory already: the head is the same as the last one. */
+  repeated: boolean
+}
+
+export function createReplyHead(): ReplyHead {
+  return {
+    status: 0,
+    headers: new HeaderList(),
+    length: 0,
+    persistent: true,
+    idleSeconds: 0,
+    repeated: false,
+  }
+}
+
+/**
+ * Parses a status line and its fields (RFC 9112 §4, §5, §6.3).
+ *
+ * @param text begins with the head; one character a byte.
+ * @returns offset behind the empty line; 0 when that has not come yet; a text that says what is malformed.
+ */
+export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory): number | string {
+  const headers = new HeaderList()
+  let length = UNTIL_CLOSE
+  let chunked = false
+  let connection = ''
+  let keepAlive = ''
+  let repeated = true
+  let at = 0
+  for (let i = 0; ; i++) {
+    let line = memory[i]
+    if (line === undefined || text.slice(at, at + line.text.length) !== line.text) {
+      const stop = text.indexOf('\r\n', at)
+      if (stop < 0) return BARE_LINE_FEED.test(text) ? 'bare line feed in the head' : 0
+      if (stop === at && i > 0) break
+      // Where another line stood, more of them are likely to come: none is worth more than parsing.
+      const isNew = line === undefined && i < MEMORY_LINES && stop - at < MEMORY_LINE_LENGTH - 2
+      const parsed = isNew ? findLine(text, at, stop) : parseLine(text, at, stop, i === 0)
+      if (typeof parsed === 'string') return parsed
+      line = parsed
+      repeated = false
+      if (i < MEMORY_LINES && line.text.length <= MEMORY_LINE_LENGTH) memory[i] = line
+    }
+    at += line.text.length
+    if (!line.ascii) headers.ascii = false
+    switch (line.meaning) {
+      case PASS:
+        appendParsed(headers, line.name, line.value)
+        break
+      case CONTENT_LENGTH:
+        if (length !== UNTIL_CLOSE) return 'more than one Content-Length'
+        length = line.number
+        break
+      case TRANSFER_ENCODING:
+        if (chunked) return 'more than one Transfer-Encoding'
+        chunked = true
+        break
+      case CONNECTION:
+        connection = connection === '' ? line.value : `${connection},${line.value}`
+        break
+      case KEEP_ALIVE:
+        keepAlive = line.value
+        break
+      case STATUS:
+        head.status = line.number
+        head.persistent = line.text.charCodeAt(7) === 49
+        break
+    }
+  }
+  if (chunked) {
+    if (length !== UNTIL_CLOSE) return 'both Content-Length and Transfer-Encoding'
+    if (!head.persistent) return 'Transfer-Encoding in a reply of HTTP/1.0'
+    length = CHUNKED
+  }
+  head.headers = headers
+  head.length = length
+  head.idleSeconds = 0
+  head.repeated = repeated
+  if (connection !== '') readConnection(connection.toLowerCase(), head)
+  if (keepAlive !== '') readKeepAlive(keepAlive, head)
+  return at + 2
+}
+
+/** A line as other nodes sent it, or a new one that does not keep all the text it stands in. */
+function findLine(text: string, start: number, stop: number): Line | string {
+  const isFirst = start === 0
+  const line = text.slice(start, stop + 2)
+  const known = LINES.find(line)
+  if (known !== undefined && (known.meaning === STATUS) === isFirst) return known
+  const own = toOwnText(line)
+  const parsed = parseLine(own, 0, stop - start, isFirst)
+  if (typeof parsed !== 'string') LINES.keep(own, parsed)
+  return parsed
+}
+
+function parseLine(text: string, start: number, stop: number, isFirst: boolean): Line | string {
+  return isFirst ? parseStatusLine(text, stop) : parseField(text, start, stop)
+}
+
+function parseStatusLine(text: string, stop: number): Line | string {
+  const line = text.slice(0, stop)
+  if (!STATUS_LINE.test(line) || FORBIDDEN.test(line)) {
+    return 'status line must be HTTP/1.1, a code of three digits and a reason'
+  }
+  const number = Number(line.slice(9, 12))
+  return {
+    text: text.slice(0, stop + 2),
+    meaning: STATUS,
+    name: '',
+    value: '',
+    number,
+    ascii: true,
+  }
+}
+
+function parseField(text: string, start: number, stop: number): Line | string {
+  const line = text.slice(start, stop)
+  const ascii = ASCII_LINE.test(line)
+  if (!ascii && FORBIDDEN.test(line)) return 'control character in a field'
+  const colon = line.indexOf(':')
+  if (colon < 0) return 'field without a colon'
+  const raw = line.slice(0, colon)
+  if (!TOKEN.test(raw)) return 'field name must be a token'
+  const name = raw.toLowerCase()
+  const value = trimBlanks(line, colon + 1)
+  const meaning = MEANING.get(name) ?? PASS
+  let number = 0
+  if (meaning === CONTENT_LENGTH) {
+    if (!DIGITS.test(value)) return 'Content-Length must be 1 to 15 digits'
+    number = Number(value)
+  } else if (meaning === TRANSFER_ENCODING && value.toLowerCase() !== 'chunked') {
+    return 'Transfer-Encoding must be chunked'
+  }
+  return { text: text.slice(start, stop + 2), meaning, name, value, number, ascii }
+}
+
+/** Without the blanks around a field value: only those, not what `trim` takes (RFC 9110 §5.5). */
+function trimBlanks(line: string, start: number): string {
+  let from = start
+  let to = line.length
+  while (from < to && isBlank(line.charCodeAt(from))) from++
+  while (to > from && isBlank(line.charCodeAt(to - 1))) to--
+  return line.slice(from, to)
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9
+}
+
+function readKeepAlive(value: string, head: ReplyHead): void {
+  const seconds = /timeout=(\d{1,6})/i.exec(value)?.[1]
+  if (seconds === undefined) return
+  head.idleSeconds = Number(seconds)
+  if (head.idleSeconds === 0) head.persistent = false
+}
+
+function readConnection(value: string, head: ReplyHead): void {
+  if (value === 'keep-alive') {
+    head.persistent = true
+    return
+  }
+  let close = false
+  for (const part of value.split(',')) {
+    const token = part.trim()
+    if (token === 'close') close = true
+    else if (token === 'keep-alive') head.persistent = true
+    else head.headers.delete(token)
+  }
+  if (close) head.persistent = false
+}

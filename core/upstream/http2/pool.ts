@@ -1,0 +1,166 @@
+import { clock } from '../../../lib/time/coarse-clock.ts'
+import type { UpstreamFailure } from '../call.ts'
+import {
+  type ClockedPool,
+  type ConnectionBudget,
+  returnConnection,
+  takeConnection,
+  watchPool,
+} from '../pool/pool-sweeper.ts'
+import {
+  type Http2Call,
+  Http2Connection,
+  type Http2Options,
+  type Http2Owner,
+} from './connection.ts'
+
+export interface Http2PoolOptions extends Http2Options {
+  /** Shared with other pools. @default unlimited */
+  readonly budget?: ConnectionBudget
+  /** Most connections to the node. */
+  readonly maxConnections: number
+  /** Most calls that wait for a connection. */
+  readonly maxWaiting: number
+}
+
+/**
+ * The HTTP/2 connections to one node: one, and more when it is full by the backend's own limit.
+ *
+ * A connection the backend ends (GOAWAY) finishes what it serves; calls it certainly did not serve go out again on
+ * another one, once.
+ */
+export class Http2Pool implements ClockedPool {
+  readonly #options: Http2PoolOptions
+  readonly #connections = new Set<Http2Connection>()
+  readonly #waiting: { readonly call: Http2Call; readonly untilMs: number }[] = []
+  readonly #owner: Http2Owner = {
+    onReady: () => this.#serveWaiting(),
+    onRoom: (connection) => this.#reuse(connection),
+    onGone: (connection, failure) => this.#forget(connection, failure),
+    onUnsent: (call) => this.resend(call),
+  }
+  #closed = false
+
+  constructor(options: Http2PoolOptions) {
+    this.#options = options
+  }
+
+  /** Open connections. */
+  get size(): number {
+    return this.#connections.size
+  }
+
+  get idle(): boolean {
+    return this.#connections.size === 0 && this.#waiting.length === 0
+  }
+
+  /** Milliseconds from the end of a request to the head of its reply. */
+  get replyTimeoutMs(): number {
+    return this.#options.timeouts.replyMs
+  }
+
+  /** Milliseconds in which a backend takes some of a request that waits to be sent. */
+  get idleTimeoutMs(): number {
+    return this.#options.timeouts.idleMs
+  }
+
+  /** Whether connections are TLS. */
+  get secure(): boolean {
+    return this.#options.secure
+  }
+
+  /** Sends a call, as soon as there is a connection with room. */
+  dispatch(call: Http2Call): void {
+    const connection = this.#waiting.length === 0 ? this.#find() : undefined
+    if (connection !== undefined) return connection.send(call)
+    const { maxWaiting, timeouts } = this.#options
+    if (this.#waiting.length >= maxWaiting) return this.#refuse(call)
+    this.#waiting.push({ call, untilMs: clock.nowMs + timeouts.connectMs })
+    watchPool(this)
+    this.#openForWaiting()
+  }
+
+  /** Sends a call once more that certainly was not served. */
+  resend(call: Http2Call): void {
+    if (!call.resent) {
+      call.resent = true
+      return this.dispatch(call)
+    }
+    const detail = 'the backend takes no more calls'
+    call.onFailure({ kind: 'full', detail, collateral: true })
+  }
+
+  /** Gives up a call that has no stream yet. */
+  cancel(call: Http2Call): void {
+    const at = this.#waiting.findIndex((waiting) => waiting.call === call)
+    if (at >= 0) this.#waiting.splice(at, 1)
+  }
+
+  /** Closes unused connections now and the others when their calls are done. */
+  close(): void {
+    this.#closed = true
+    if (this.#waiting.length > 0) return
+    for (const connection of [...this.#connections]) connection.close()
+  }
+
+  closeUnused(budget: ConnectionBudget): void {
+    if (this.#options.budget !== budget) return
+    for (const connection of this.#connections) {
+      if (connection.ready && connection.load === 0) return connection.destroy()
+    }
+  }
+
+  sweep(): void {
+    for (const connection of [...this.#connections]) connection.sweep()
+    while (this.#waiting[0] !== undefined && clock.nowMs > this.#waiting[0].untilMs)
+      this.#refuse(this.#waiting.shift()!.call)
+    // Another pool may have given room to the budget since.
+    this.#serveWaiting()
+  }
+
+  #refuse(call: Http2Call): void {
+    const detail = `all ${this.#options.maxConnections} connections to the backend are busy`
+    call.onFailure({ kind: 'full', detail, collateral: false })
+  }
+
+  /** The least loaded connection with room. */
+  #find(): Http2Connection | undefined {
+    let best: Http2Connection | undefined
+    for (const connection of this.#connections) {
+      if (connection.hasRoom && (best === undefined || connection.load < best.load))
+        best = connection
+    }
+    return best
+  }
+
+  #serveWaiting(): void {
+    while (this.#waiting.length > 0) {
+      const connection = this.#find()
+      if (connection === undefined) return this.#openForWaiting()
+      connection.send(this.#waiting.shift()!.call)
+    }
+    if (this.#closed) this.close()
+  }
+
+  /** One at a time: what waits may all fit in. */
+  #openForWaiting(): void {
+    const { budget, maxConnections } = this.#options
+    for (const { ready, closed } of this.#connections) if (!ready && !closed) return
+    if (this.#connections.size >= maxConnections || !takeConnection(budget)) return
+    this.#connections.add(new Http2Connection(this.#options, this.#owner))
+    watchPool(this)
+  }
+
+  #reuse(connection: Http2Connection): void {
+    this.#serveWaiting()
+    if (this.#closed && connection.load === 0) connection.close()
+  }
+
+  #forget(connection: Http2Connection, failure: UpstreamFailure | undefined): void {
+    if (!this.#connections.delete(connection)) return
+    returnConnection(this.#options.budget)
+    if (failure === undefined || this.#find() !== undefined) return this.#serveWaiting()
+    // It is the backend that cannot be reached: nobody waits for another attempt.
+    for (const { call } of this.#waiting.splice(0)) call.onFailure(failure)
+  }
+}

@@ -1,0 +1,247 @@
+import { clock } from '../../../lib/time/coarse-clock.ts'
+import type { UpstreamCall } from '../call.ts'
+import { type ConnectionOwner, Http1Connection, type Http1Options } from '../http1/connection.ts'
+import { HeadMemory } from '../http1/reply-head-cache.ts'
+import {
+  type ClockedPool,
+  type ConnectionBudget,
+  returnConnection,
+  takeConnection,
+  watchPool,
+} from './pool-sweeper.ts'
+
+export interface PoolOptions extends Http1Options {
+  /** Shared with other pools. @default unlimited */
+  readonly budget?: ConnectionBudget
+  /** Idempotent requests written ahead on one connection; 1: none. */
+  readonly pipeline: number
+  /** Most connections to the node. */
+  readonly maxConnections: number
+  /** Most calls that wait for a connection. */
+  readonly maxWaiting: number
+}
+
+/** A shorter time says nothing about a limit: servers end connections for other reasons, too. */
+const LEARNED_MIN_MS = 400
+/** Closes of one look that differ by more are those of a server that ends, not of an idle limit. */
+const SPREAD_MAX_MS = 500
+/** How much earlier than a connection was closed others are given up: a tenth, and what the clock may be wrong by. */
+const MARGIN = 0.1
+const CLOCK_MS = 200
+/** How long a limit is believed that no close has confirmed. */
+const LEARNED_FOR_MS = 10 * 60_000
+
+/** The connections to one node. Those in use are bounded, those unused are kept for a while, the latest used first. */
+export class Pool implements ClockedPool, ConnectionOwner {
+  readonly memory: HeadMemory = new HeadMemory()
+  readonly #options: PoolOptions
+  readonly #connections = new Set<Http1Connection>()
+  readonly #idle: Http1Connection[] = []
+  /** Connections that take several calls at a time. */
+  readonly #pipelined: Http1Connection[] = []
+  readonly #waiting: { readonly call: UpstreamCall; readonly untilMs: number }[] = []
+  #closed = false
+  /** Milliseconds after which the node is believed to close an unused connection. */
+  #idleLimitMs = Number.POSITIVE_INFINITY
+  #learnedUntilMs = 0
+  /** The shortest and the longest idle time of connections that the node closed since the last look. */
+  #shortestMs = Number.POSITIVE_INFINITY
+  #longestMs = 0
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** Open connections. */
+  get size(): number {
+    return this.#connections.size
+  }
+
+  /** Milliseconds a connection to the node may take. */
+  get connectTimeoutMs(): number {
+    return this.#options.timeouts.connectMs
+  }
+
+  /** Sends a call on a connection of its own, or behind others where the node pipelines and the call allows it; later, when all are busy. */
+  dispatch(call: UpstreamCall): void {
+    // First come, first served: no stream of pipelined calls may keep out one that wants a connection for itself.
+    const connection = this.#waiting.length === 0 ? this.#find(call) : undefined
+    if (connection !== undefined) return connection.send(call)
+    if (this.#waiting.length < this.#options.maxWaiting) {
+      this.#waiting.push({ call, untilMs: clock.nowMs + this.#options.timeouts.connectMs })
+      watchPool(this)
+    } else this.#refuse(call)
+  }
+
+  /** Gives a call up, wherever it is. */
+  cancel(call: UpstreamCall): void {
+    const { connection } = call
+    if (connection !== undefined) return connection.cancel(call)
+    const at = this.#waiting.findIndex((waiting) => waiting.call === call)
+    if (at >= 0) this.#waiting.splice(at, 1)
+  }
+
+  /** Closes unused connections now and the others when their calls are done. */
+  close(): void {
+    this.#closed = true
+    for (const connection of [...this.#connections]) if (connection.load === 0) connection.destroy()
+  }
+
+  closeUnused(budget: ConnectionBudget): void {
+    if (this.#options.budget === budget) this.#idle[0]?.destroy()
+  }
+
+  get idle(): boolean {
+    return this.#connections.size === 0 && this.#waiting.length === 0
+  }
+
+  sweep(): void {
+    this.#learn()
+    for (const connection of this.#connections) connection.sweep()
+    while (this.#waiting[0] !== undefined && clock.nowMs > this.#waiting[0].untilMs) {
+      this.#refuse(this.#waiting.shift()!.call)
+    }
+    // Another pool may have given room to the budget since.
+    this.#serveWaiting()
+  }
+
+  onIdle(connection: Http1Connection): void {
+    if (this.#closed && this.#waiting.length === 0) {
+      if (connection.load === 0) connection.destroy()
+      return
+    }
+    if (this.#options.pipeline === 1 || !this.#pipelined.includes(connection))
+      this.#idle.push(connection)
+    this.#serveWaiting()
+  }
+
+  onGone(connection: Http1Connection): void {
+    if (!this.#connections.delete(connection)) return
+    returnConnection(this.#options.budget)
+    remove(this.#idle, connection)
+    remove(this.#pipelined, connection)
+    this.#serveWaiting()
+  }
+
+  onIdleClose(idleMs: number): void {
+    this.#shortestMs = Math.min(this.#shortestMs, idleMs)
+    this.#longestMs = Math.max(this.#longestMs, idleMs)
+  }
+
+  onUnsent(call: UpstreamCall): void {
+    call.isRepeat = true
+    this.dispatch(call)
+  }
+
+  #refuse(call: UpstreamCall): void {
+    const detail = `all ${this.#options.maxConnections} connections to the backend are busy`
+    call.onFailure({ kind: 'full', detail, collateral: false })
+  }
+
+  /** A connection that takes this call now. */
+  #find({ idempotent, bodyLength, isRepeat }: UpstreamCall): Http1Connection | undefined {
+    if (isRepeat) {
+      const added = this.#openInPlace()
+      if (added !== undefined || this.#options.pipeline === 1) return added
+    }
+    if (this.#options.pipeline > 1) {
+      if (idempotent && bodyLength === 0) return this.#findShared()
+      const unused = this.#findIdle() ?? this.#open()
+      if (unused !== undefined) return unused
+      const shared = this.#pipelined.find(({ load }) => load === 0)
+      if (shared !== undefined) remove(this.#pipelined, shared)
+      return shared
+    }
+    return this.#findIdle() ?? this.#open()
+  }
+
+  /** The least loaded of the connections that are written ahead on. */
+  #findShared(): Http1Connection | undefined {
+    let best: Http1Connection | undefined
+    for (const connection of this.#pipelined) {
+      if (connection.streaming || connection.isOld) continue
+      if (best === undefined || connection.load < best.load) best = connection
+    }
+    if (best !== undefined && best.load < this.#options.pipeline) return best
+    const added = this.#findIdle() ?? this.#open()
+    if (added !== undefined) this.#pipelined.push(added)
+    return added
+  }
+
+  #findIdle(): Http1Connection | undefined {
+    for (;;) {
+      const idle = this.#idle.pop()
+      if (idle === undefined) return undefined
+      if (idle.closed) continue
+      if (idle.served === 0 || clock.nowMs <= this.#idleUntilMs(idle)) return idle
+      this.#drop(idle)
+    }
+  }
+
+  /** A new connection, in place of the one that has been unused for longest where there is no room. */
+  #openInPlace(): Http1Connection | undefined {
+    const { budget, maxConnections } = this.#options
+    if (this.#connections.size >= maxConnections || (budget?.left ?? 1) <= 0) {
+      const longest = this.#idle.shift()
+      if (longest !== undefined) this.#drop(longest)
+    }
+    return this.#open()
+  }
+
+  /** Closes an unused connection that is out of the list, and leaves its room to the caller. */
+  #drop(connection: Http1Connection): void {
+    if (this.#connections.delete(connection)) returnConnection(this.#options.budget)
+    connection.destroy()
+  }
+
+  #idleUntilMs({ idleUntilMs, idleSinceMs }: Http1Connection): number {
+    return Math.min(idleUntilMs, idleSinceMs + this.#idleLimitMs)
+  }
+
+  /** Takes the idle limit of the node from the closes since the last look, and closes what has been unused for nearly as long. */
+  #learn(): void {
+    const shortestMs = this.#shortestMs
+    if (this.#longestMs > 0) {
+      const isLimit = this.#longestMs - shortestMs <= SPREAD_MAX_MS && shortestMs >= LEARNED_MIN_MS
+      this.#shortestMs = Number.POSITIVE_INFINITY
+      this.#longestMs = 0
+      if (isLimit) {
+        this.#idleLimitMs = Math.min(this.#idleLimitMs, shortestMs * (1 - MARGIN) - CLOCK_MS)
+        this.#learnedUntilMs = clock.nowMs + LEARNED_FOR_MS
+      }
+    }
+    if (this.#idleLimitMs === Number.POSITIVE_INFINITY) return
+    if (clock.nowMs > this.#learnedUntilMs) {
+      this.#idleLimitMs = Number.POSITIVE_INFINITY
+      return
+    }
+    while (this.#idle[0] !== undefined && clock.nowMs > this.#idleUntilMs(this.#idle[0])) {
+      this.#drop(this.#idle.shift()!)
+    }
+  }
+
+  #open(): Http1Connection | undefined {
+    const { budget, maxConnections } = this.#options
+    if (this.#connections.size >= maxConnections) return undefined
+    if (!takeConnection(budget)) return undefined
+    const connection = new Http1Connection(this.#options, this)
+    this.#connections.add(connection)
+    watchPool(this)
+    return connection
+  }
+
+  #serveWaiting(): void {
+    while (this.#waiting.length > 0) {
+      const { call } = this.#waiting[0]!
+      const connection = this.#find(call)
+      if (connection === undefined) return
+      this.#waiting.shift()
+      connection.send(call)
+    }
+  }
+}
+
+function remove<T>(list: T[], item: T): void {
+  const at = list.indexOf(item)
+  if (at >= 0) list.splice(at, 1)
+}

@@ -1,0 +1,75 @@
+import type { EventStart, EventTopic, NewEvent } from '../../core/contracts/events.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
+import { sizeOfMetadata } from '../store/limits.ts'
+import { isDeadTopic, toDeadTopic } from './dead-letters.ts'
+import { refuse } from './errors.ts'
+
+/** Longest metadata of an event, bytes as JSON. */
+export const MAX_METADATA_BYTES: number = 16 * 1024
+/** Latest time there is: the last day JavaScript knows. */
+export const MAX_TIME_MS = 8.64e15
+/** Longest time to acknowledge an event in, or to wait before it comes again: a day. */
+export const MAX_WAIT_MS: number = 24 * 60 * 60 * 1000
+/** Most events a consumer may hold that are not acknowledged. */
+export const MAX_IN_FLIGHT = 100_000
+
+/** What names of topics and groups are, for errors. */
+export const NAME_RULE =
+  'must be letters, digits and inner dots, dashes or underscores, at most 253'
+
+/** Whether a topic, a namespace or a group may have this name: as services are named. */
+export function isEventName(name: unknown): name is string {
+  return typeof name === 'string' && isServiceName(name)
+}
+
+/** @throws {GatewayError} 400 */
+export function checkTopic({ namespace, topic }: EventTopic): void {
+  checkName('namespace', namespace)
+  checkName('topic', topic)
+}
+
+/** @throws {GatewayError} 400 */
+export function checkName(what: string, name: unknown): void {
+  if (!isEventName(name)) throw refuse(400, `${what} ${NAME_RULE}, got ${show(name)}`)
+}
+
+/** @throws {GatewayError} 400 */
+export function checkEvent(event: NewEvent, maxPayloadBytes: number): void {
+  const { payload, metadata, timestampMs } = event
+  if (payload.length > maxPayloadBytes)
+    throw refuse(400, `payload must be at most ${maxPayloadBytes} bytes, got ${payload.length}`)
+  if (sizeOfMetadata(metadata) > MAX_METADATA_BYTES)
+    throw refuse(400, `metadata must be texts of at most ${MAX_METADATA_BYTES} bytes as JSON`)
+  checkNumber('timestampMs', timestampMs, 0, MAX_TIME_MS)
+}
+
+/** @throws {GatewayError} 400 */
+export function checkStart({ sequence, sinceMs }: EventStart): void {
+  if (sequence !== undefined) checkNumber('sequence', sequence, 1, Number.MAX_SAFE_INTEGER)
+  if (sinceMs !== undefined) checkNumber('sinceMs', sinceMs, 0, MAX_TIME_MS)
+}
+
+/**
+ * A topic whose events may be given up.
+ *
+ * @throws {GatewayError} 400
+ */
+export function checkRetries({ topic }: EventTopic, retryLimit: number): void {
+  checkNumber('retryLimit', retryLimit, -1, Number.MAX_SAFE_INTEGER)
+  if (retryLimit === -1) return
+  if (isDeadTopic(topic))
+    throw refuse(400, `retryLimit must be -1: ${topic} has dead letters already`)
+  if (!isEventName(toDeadTopic(topic)))
+    throw refuse(400, 'retryLimit must be -1: the name of the topic is too long for dead letters')
+}
+
+/** @throws {GatewayError} 400 */
+export function checkNumber(what: string, value: unknown, min: number, max: number): void {
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return
+  throw refuse(400, `${what} must be a whole number from ${min} to ${max}, got ${show(value)}`)
+}
+
+/** A value as an error may quote it. */
+function show(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 100) ?? String(value)
+}

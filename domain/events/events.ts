@@ -1,0 +1,291 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  EventAppend,
+  EventDelivery,
+  EventRetention,
+  EventsAdapter,
+  EventTopic,
+  GroupState,
+  TopicState,
+} from '../../core/contracts/events.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import { isOutage } from '../../core/is-outage.ts'
+import type { Quota } from '../../core/limits/quota.ts'
+import { createGroupCommit } from '../../lib/async/batcher.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import { checkEvent, checkName, checkTopic, MAX_METADATA_BYTES } from './checks.ts'
+import { type ConsumeOptions, toConsumption } from './consume-options.ts'
+import { createConsumer, type EventConsumer } from './consumer.ts'
+import { DEAD_METADATA_BYTES, type DeadReason, toDeadLetter, toDeadTopic } from './dead-letters.ts'
+import { refuse } from './errors.ts'
+import { sizeOfEvent } from './log/index.ts'
+import { type EventPage, type EventQuery, readEvents } from './page.ts'
+import { startRetention } from './retention.ts'
+import { createRetentionClock } from './retention-clock.ts'
+import { createKnownTopics } from './topic-cache.ts'
+
+/** How events are kept. */
+export interface EventsOptions {
+  /** Longest payload, bytes; 4 MiB at most, and what the adapter takes. @default 1048576 */
+  readonly maxPayloadBytes?: number
+  /** Most bytes of events that wait for the adapter; with more they are refused with 503. @default 67108864 */
+  readonly maxWaitingBytes?: number
+  /** Topics a namespace may have, those of dead letters included; who publishes to one more, or consumes it, is refused with 429. @default 10000 */
+  readonly maxTopics?: number
+  /** Topics all namespaces may have together. @default 100000 */
+  readonly maxAllTopics?: number
+  /** Named groups a topic may have; one more is refused with 429. @default 1000 */
+  readonly maxGroups?: number
+  /** Consumers at a time; one more is refused with 429. @default 10000 */
+  readonly maxConsumers?: number
+  /** How much topics keep. @default 7 days (604800000 ms) and 1 GiB (1073741824 bytes) */
+  readonly retention?: Partial<EventRetention>
+  /** How much some topics keep instead, by name, in all namespaces. @default as `retention` says */
+  readonly topics?: Readonly<Record<string, Partial<EventRetention>>>
+  /** Bytes of events of a namespace; more are rejected with 507. @default no limits */
+  readonly quota?: Quota
+  /** Milliseconds from one look for what need not be kept to the next. @default 10000 */
+  readonly retainMs?: number
+  /** Milliseconds since 1970. @default Date.now */
+  readonly nowMs?: () => number
+  /** Told what went wrong in the background, retention and dead letters, unless the events are away or full. @default a process warning */
+  readonly onError?: (error: unknown) => void
+}
+
+/** What is published. */
+export interface Publication {
+  /** A UUID, of this event alone. @default a random one */
+  readonly id?: string
+  /** Not to be changed afterwards. */
+  readonly payload: Uint8Array
+  /** Not to be changed afterwards. @default none */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** When it happened, milliseconds since 1970. @default now */
+  readonly timestampMs?: number
+}
+
+/** What became of it. */
+export interface Published {
+  readonly id: string
+  readonly sequence: number
+  readonly timestampMs: number
+}
+
+/**
+ * Events as their users have them: what comes in is checked, what waits is bounded, what nobody can consume is put aside.
+ *
+ * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 410 for a group or a topic that was deleted,
+ * 429 for too many topics, groups or consumers, 503 when the events are closed, cannot be
+ * reached or too many wait, 507 when there is no room.
+ */
+export interface Events {
+  readonly name: string
+  readonly maxPayloadBytes: number
+  /** Resolves once the event is as durable as the adapter promises. Those of one turn of the event loop are stored together. */
+  readonly publish: (topic: EventTopic, publication: Publication) => Promise<Published>
+  /** Begins to consume; what is published once it has resolved reaches the consumer. Delivery is at least once. */
+  readonly consume: (topic: EventTopic, options?: ConsumeOptions) => Promise<EventConsumer>
+  /** A page of events: at most 1000, and about 8 MiB. */
+  readonly read: (topic: EventTopic, query?: EventQuery) => Promise<EventPage>
+  /** The topics that are there: that have, or had, events, or a named group. */
+  readonly listTopics: (namespace?: string) => Maybe<readonly TopicState[]>
+  /** The named groups of a topic. */
+  readonly listGroups: (topic: EventTopic) => Maybe<readonly GroupState[]>
+  /** Forgets a named group. False: there was none. */
+  readonly deleteGroup: (topic: EventTopic, name: string) => Maybe<boolean>
+  /** Removes a topic with its events and groups, whose consumers get 410. What is published afterwards begins it anew. False: there was none. */
+  readonly deleteTopic: (topic: EventTopic) => Promise<boolean>
+  /** All consumers leave, and none begins any more; whatever else goes on. */
+  readonly endConsumers: () => Promise<void>
+  /** Consumers leave, nothing more is taken; waits for what is being stored, then closes the adapter. */
+  readonly close: () => Promise<void>
+}
+
+/** Longest payload that can be allowed: a page has to hold it besides others. */
+const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
+const RETENTION: EventRetention = { maxAgeMs: 7 * 24 * 60 * 60 * 1000, maxBytes: 1024 ** 3 }
+const NO_METADATA = {}
+
+/** Puts what all events have in common in front of an adapter, which is its own from then on. */
+export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}): Events {
+  const { maxTopics = 10_000, maxAllTopics = 100_000 } = options
+  const { maxGroups = 1000, maxConsumers = 10_000 } = options
+  const { retainMs = 10_000, nowMs = Date.now } = options
+  const onError = (error: unknown): void =>
+    void (isOutage(error) || (options.onError ?? warn)(error))
+  const retention = { ...RETENTION, ...options.retention }
+  const own = new Map(Object.entries(options.topics ?? {}))
+  const ownMaxBytes = Math.min(options.maxPayloadBytes ?? 1024 * 1024, MOST_PAYLOAD_BYTES)
+  const queue = createGroupCommit<EventAppend, number>({
+    commit: (batch) => adapter.append(batch),
+    sizeOf: ({ event }) => sizeOfEvent(event),
+    tooMuch: () => refuse(503, 'too many events are waiting'),
+    ...(options.maxWaitingBytes !== undefined && { maxWaitingBytes: options.maxWaitingBytes }),
+  })
+  const known = createKnownTopics(adapter, {
+    ...{ maxTopics, maxAllTopics },
+    ...(options.quota !== undefined && { quota: options.quota }),
+  })
+  const retainer = startRetention(adapter, {
+    everyMs: retainMs,
+    nowMs:
+      options.nowMs ?? createRetentionClock({ savedMs: adapter.readTime?.(), onJump: onError }),
+    onError,
+    onTopics: known.learn,
+    retentionOf: ({ topic }) => ({ ...retention, ...own.get(topic) }),
+  })
+  const consumers = new Set<EventConsumer>()
+  let lastMs = 0
+  /** Those there are, and those that are about to be. */
+  let consuming = 0
+  let isEnding = false
+  let closing: Promise<void> | undefined
+
+  /** Adapters of servers learn theirs when they are connected. */
+  function getMaxPayloadBytes(): number {
+    const { maxEventBytes = Number.POSITIVE_INFINITY } = adapter
+    return Math.min(ownMaxBytes, maxEventBytes - MAX_METADATA_BYTES - DEAD_METADATA_BYTES)
+  }
+
+  function checkOpen(): void {
+    if (closing !== undefined) throw isClosed()
+  }
+
+  async function endConsumers(): Promise<void> {
+    isEnding = true
+    await Promise.all([...consumers].map((consumer) => consumer.leave()))
+  }
+
+  /** The time; it is not set back, so that events published without one have theirs in order. */
+  function now(): number {
+    lastMs = Math.max(lastMs, nowMs())
+    return lastMs
+  }
+
+  async function bury(
+    topic: EventTopic,
+    group: string | undefined,
+    delivery: EventDelivery,
+    reason: DeadReason,
+  ): Promise<void> {
+    const { namespace } = topic
+    const dead = { namespace, topic: toDeadTopic(topic.topic) }
+    await queue.push({ topic: dead, event: toDeadLetter(topic, group, delivery, reason, now()) })
+    // Only now: the end of the process in between leaves it in both places, not in none.
+    await delivery.ack()
+  }
+
+  async function checkGroup(topic: EventTopic, name: string): Promise<void> {
+    const groups = (await adapter.listGroups?.(topic)) ?? []
+    if (groups.length < maxGroups || groups.some((group) => group.name === name)) return
+    throw refuse(429, `the topic has ${maxGroups} groups already`)
+  }
+
+  return {
+    name: adapter.name,
+
+    get maxPayloadBytes() {
+      return getMaxPayloadBytes()
+    },
+
+    async publish(topic, publication) {
+      checkOpen()
+      checkTopic(topic)
+      const { id = randomUUID(), metadata = NO_METADATA, payload } = publication
+      const { timestampMs = now() } = publication
+      const event = { id, timestampMs, metadata, payload }
+      checkEvent(event, getMaxPayloadBytes())
+      const isNew = !known.has(topic) && (await known.admit(topic))
+      known.addBytes(topic, sizeOfEvent(event))
+      const sequence = await queue.push({ topic, event })
+      if (isNew) retainer.begin(topic)
+      return { id, sequence, timestampMs }
+    },
+
+    async consume(topic, consumption = {}) {
+      checkOpen()
+      const { acks, group, settings } = toConsumption(topic, consumption)
+      if (isEnding) throw isClosed()
+      if (consuming >= maxConsumers)
+        throw refuse(429, `there are ${maxConsumers} consumers already`)
+      consuming++
+      try {
+        if (group.name !== undefined) await checkGroup(topic, group.name)
+        const isNew = !known.has(topic) && (await known.admit(topic))
+        const member = await adapter.join(topic, group)
+        if (isNew) retainer.begin(topic)
+        const consumer: EventConsumer = createConsumer(member, {
+          ...settings,
+          acks,
+          bury: (delivery, reason) => bury(topic, group.name, delivery, reason),
+          onError,
+          onLeft: () => {
+            if (consumers.delete(consumer)) consuming--
+          },
+        })
+        consumers.add(consumer)
+        if (!isEnding) return consumer
+        await consumer.leave()
+      } catch (error) {
+        consuming--
+        throw error
+      }
+      throw isClosed()
+    },
+
+    async read(topic, query = {}) {
+      checkOpen()
+      checkTopic(topic)
+      return readEvents(adapter, topic, query)
+    },
+
+    listTopics(namespace) {
+      checkOpen()
+      if (namespace !== undefined) checkName('namespace', namespace)
+      return adapter.listTopics(namespace)
+    },
+
+    listGroups(topic) {
+      checkOpen()
+      checkTopic(topic)
+      return adapter.listGroups?.(topic) ?? []
+    },
+
+    deleteGroup(topic, name) {
+      checkOpen()
+      checkTopic(topic)
+      checkName('group', name)
+      return adapter.deleteGroup?.(topic, name) ?? false
+    },
+
+    async deleteTopic(topic) {
+      checkOpen()
+      checkTopic(topic)
+      known.forget(topic)
+      const isDeleted = (await adapter.deleteTopic?.(topic)) ?? false
+      if (isDeleted) known.learnBytes(topic.namespace, await adapter.listTopics(topic.namespace))
+      return isDeleted
+    },
+
+    endConsumers,
+
+    close() {
+      closing ??= (async () => {
+        await endConsumers()
+        await queue.drained()
+        await retainer.stop()
+        await adapter.close?.()
+      })()
+      return closing
+    },
+  }
+}
+
+function isClosed(): GatewayError {
+  return refuse(503, 'the events are closed')
+}
+
+function warn(error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error)
+  process.emitWarning(`events: ${reason}`)
+}

@@ -1,0 +1,70 @@
+import type { EventDelivery, StoredEvent } from '../../../core/contracts/events.ts'
+import { deadlines, type Timed } from '../../../core/rpc/deadlines.ts'
+import type { Maybe } from '../../../lib/async/maybe.ts'
+
+/** What a member of a group over a log is to what it holds. */
+export interface Holder {
+  readonly ackWaitMs: number
+}
+
+/** An event that was pulled, and is not done with. */
+export class Held implements Timed {
+  deadlineMs = 0
+  timedNext: Timed['timedNext'] = undefined
+  timedPrev: Timed['timedPrev'] = undefined
+  readonly sequence: number
+  readonly attempt: number
+  /** Undefined: nobody, and it may be pulled once its deadline, if it has one, is over. */
+  holder: Holder | undefined
+  readonly #onFree: (held: Held) => void
+
+  /** @param onFree the deadline is over: it may be pulled again. */
+  constructor(sequence: number, attempt: number, holder: Holder, onFree: (held: Held) => void) {
+    this.sequence = sequence
+    this.attempt = attempt
+    this.holder = holder
+    this.#onFree = onFree
+    deadlines.add(this, holder.ackWaitMs)
+  }
+
+  /** Nobody holds it any more; it may be pulled after a delay, or without one when its owner says so. */
+  letGo(delayMs: number): void {
+    deadlines.remove(this)
+    this.holder = undefined
+    if (delayMs > 0) deadlines.add(this, delayMs)
+  }
+
+  onDeadline(): void {
+    this.holder = undefined
+    this.#onFree(this)
+  }
+}
+
+/** What becomes of events that were pulled. */
+export interface HeldCalls {
+  readonly ack: (held: Held) => Maybe<void>
+  readonly nack: (held: Held, delayMs: number) => void
+}
+
+/** A class: members have thousands, whose methods are not made anew for each. */
+export class LogDelivery implements EventDelivery {
+  readonly event: StoredEvent
+  readonly attempt: number
+  readonly #held: Held
+  readonly #calls: HeldCalls
+
+  constructor(event: StoredEvent, held: Held, calls: HeldCalls) {
+    this.event = event
+    this.attempt = held.attempt
+    this.#held = held
+    this.#calls = calls
+  }
+
+  ack(): Maybe<void> {
+    return this.#calls.ack(this.#held)
+  }
+
+  nack(delayMs: number): void {
+    this.#calls.nack(this.#held, delayMs)
+  }
+}

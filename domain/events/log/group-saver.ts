@@ -1,0 +1,55 @@
+import type { EventTopic } from '../../../core/contracts/events.ts'
+import { createGroupCommit } from '../../../lib/async/batcher.ts'
+import { refuse } from '../errors.ts'
+import type { EventLog, GroupSave } from './log.ts'
+
+/** A group whose state is kept. */
+export interface SavableGroup {
+  /** What to keep; undefined: it is over, and nothing. */
+  readonly format: () => Uint8Array | undefined
+}
+
+/** Keeps the states of groups: those of a turn of the event loop in one go, each once. */
+export interface GroupSaver {
+  /** Has a state kept, as it is by then. Resolves once it is. */
+  readonly save: (topic: EventTopic, name: string, group: SavableGroup) => Promise<void>
+  readonly drained: () => Promise<void>
+}
+
+interface Saving {
+  readonly topic: EventTopic
+  readonly name: string
+  readonly group: SavableGroup
+}
+
+export function createGroupSaver(log: Pick<EventLog, 'saveGroups'>): GroupSaver {
+  const waiting = new Map<SavableGroup, Promise<void>>()
+
+  const queue = createGroupCommit<Saving, void>({
+    async commit(items) {
+      const saves: GroupSave[] = []
+      for (const { topic, name, group } of items) {
+        waiting.delete(group)
+        const state = group.format()
+        if (state !== undefined) saves.push({ topic, name, state })
+      }
+      if (saves.length > 0) await log.saveGroups(saves)
+      return items.map(() => undefined)
+    },
+    sizeOf: () => 1,
+    tooMuch: () => refuse(503, 'too many groups are waiting'),
+  })
+
+  return {
+    save(topic, name, group) {
+      let saved = waiting.get(group)
+      if (saved === undefined) {
+        saved = queue.push({ topic, name, group })
+        waiting.set(group, saved)
+      }
+      return saved
+    },
+
+    drained: queue.drained,
+  }
+}

@@ -1,0 +1,68 @@
+import type { EventDelivery } from '../../../core/contracts/events.ts'
+
+/** Takes what there is for a member, which may be nothing. */
+export type Take<M> = (member: M, limit: number, maxBytes: number) => readonly EventDelivery[]
+
+/** Members that wait for events, the one that has waited longest first. */
+export interface Pulls<M> {
+  readonly pull: (member: M, limit: number, maxBytes: number) => Promise<readonly EventDelivery[]>
+  /** There may be something to take. */
+  readonly wake: () => void
+  /** The member waits no more: it gets nothing. */
+  readonly leave: (member: M) => void
+  /** Nobody waits any more. */
+  readonly fail: (error: Error) => void
+}
+
+interface Waiting<M> {
+  readonly member: M
+  readonly limit: number
+  readonly maxBytes: number
+  readonly resolve: (deliveries: readonly EventDelivery[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function createPulls<M>(take: Take<M>): Pulls<M> {
+  let waiting: Waiting<M>[] = []
+
+  return {
+    pull: (member, limit, maxBytes) =>
+      new Promise((resolve, reject) => {
+        if (waiting.length === 0) {
+          const taken = take(member, limit, maxBytes)
+          if (taken.length > 0) {
+            resolve(taken)
+            return
+          }
+        }
+        waiting.push({ member, limit, maxBytes, resolve, reject })
+      }),
+
+    wake() {
+      while (waiting.length > 0) {
+        const { member, limit, maxBytes, resolve, reject } = waiting[0]!
+        try {
+          const taken = take(member, limit, maxBytes)
+          if (taken.length === 0) return
+          waiting.shift()
+          resolve(taken)
+        } catch (error) {
+          waiting.shift()
+          reject(error)
+        }
+      }
+    },
+
+    leave(member) {
+      const left = waiting.filter((one) => one.member === member)
+      waiting = waiting.filter((one) => one.member !== member)
+      for (const { resolve } of left) resolve([])
+    },
+
+    fail(error) {
+      const failed = waiting
+      waiting = []
+      for (const { reject } of failed) reject(error)
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import type { EventRange, StoredEvent } from '../../../core/contracts/events.ts'
+import { findSequence, type LogMark, sizeOfContent } from './index.ts'
+import type { LogSlice } from './log.ts'
+
+/** Events looked at in one go: what is done in one turn of the event loop has to be short. */
+const MAX_LOOKED = 1000
+
+/** What a log has of a topic. */
+export interface LogReader {
+  readonly first: number
+  readonly last: number
+  readonly readMark: (sequence: number) => LogMark
+  /** Events from a sequence on that is there. */
+  readonly walk: (from: number) => Iterable<StoredEvent>
+}
+
+/** Part of a range: found by searching, not by looking through what is left out. */
+export function readSlice(
+  { first, last, readMark, walk }: LogReader,
+  { from, sinceMs, limit, maxBytes }: EventRange,
+): LogSlice {
+  const events: StoredEvent[] = []
+  let start = Math.max(from, first)
+  if (sinceMs !== undefined && start <= last)
+    start = findSequence(start, last, (sequence) => readMark(sequence).highestMs >= sinceMs)
+  let end = start
+  if (start > last) return { events, end, next: undefined }
+  let bytes = 0
+  for (const event of walk(start)) {
+    end = event.sequence + 1
+    if (sinceMs === undefined || event.timestampMs >= sinceMs) {
+      events.push(event)
+      bytes += sizeOfContent(event)
+    }
+    if (events.length === limit || bytes >= maxBytes || end - start === MAX_LOOKED)
+      return { events, end, next: end <= last ? end : undefined }
+  }
+  return { events, end, next: undefined }
+}

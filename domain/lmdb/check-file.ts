@@ -1,0 +1,90 @@
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { isWhole } from './check-tree.ts'
+
+// Of LMDB's `mdb.c`: MDB_meta, behind the header of the first and of the second page.
+const MAGIC_AT = 24
+const MAGIC = 0xbeefc0de
+const PAGE_SIZE_AT = 48
+const ROOTS_AT = [88, 136] as const
+const LAST_PAGE_AT = 144
+const TRANSACTION_AT = 152
+const BOOT_AT = 160
+const META_BYTES = 168
+const BOOT_FILE = '/proc/sys/kernel/random/boot_id'
+
+/** Where a transaction left the file. */
+interface Meta {
+  readonly roots: readonly bigint[]
+  readonly lastPage: number
+  readonly transaction: bigint
+  /** Since when the machine was on then, as a number. */
+  readonly boot: bigint
+}
+
+/**
+ * Refuses a file that is not one of LMDB's, or that was cut off: mapped into memory, it would end the process. One that is empty is new.
+ *
+ * @returns whether the file is there, and not empty.
+ * @throws {Error} saying what is wrong.
+ */
+export function checkFile(file: string): boolean {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+  try {
+    const { size } = fstatSync(descriptor)
+    if (size === 0) return false
+    const head = read(descriptor, 0, META_BYTES)
+    if (head.readUInt32LE(MAGIC_AT) !== MAGIC) throw new Error(`${file} is not a file of LMDB`)
+    const pageSize = head.readUInt32LE(PAGE_SIZE_AT)
+    // Two pages tell which the others are.
+    if (size < 2 * pageSize) throw cutOff(file, size)
+    const metas = [toMeta(head), toMeta(read(descriptor, pageSize, META_BYTES))]
+    const [newest, older] = metas.sort((a, b) => Number(b.transaction - a.transaction))
+    const pages = Math.floor(size / pageSize)
+    if (newest!.lastPage < pages) return true
+    // What lies behind the end may all be free.
+    const readPage = (page: number) =>
+      page < pages ? read(descriptor, page * pageSize, pageSize) : undefined
+    const isThere = ({ roots }: Meta): boolean => isWhole(roots, readPage, pages)
+    // After the end of the machine, LMDB goes back to what was on the disk.
+    if (isThere(newest!) || (newest!.boot !== readBoot() && isThere(older!))) return true
+    throw cutOff(file, size)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function read(descriptor: number, at: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  readSync(descriptor, bytes, 0, length, at)
+  return bytes
+}
+
+function toMeta(page: Buffer): Meta {
+  return {
+    roots: ROOTS_AT.map((at) => page.readBigUInt64LE(at)),
+    lastPage: Number(page.readBigUInt64LE(LAST_PAGE_AT)),
+    transaction: page.readBigUInt64LE(TRANSACTION_AT),
+    boot: page.readBigInt64LE(BOOT_AT),
+  }
+}
+
+/** As LMDB has it: the first part of the id, as a number. */
+function readBoot(): bigint {
+  try {
+    return BigInt(`0x${readFileSync(BOOT_FILE, 'utf8').split('-')[0]}`)
+  } catch {
+    return 0n
+  }
+}
+
+function cutOff(file: string, size: number): Error {
+  return new Error(
+    `${file} is cut off: what it leads to lies behind its ${size} bytes; restore it from a copy`,
+  )
+}

@@ -1,0 +1,99 @@
+import { isRecord } from '../../core/registry/decode-service.ts'
+import { type Introduction, readIntroduction } from './handshake.ts'
+import { MAX_ENTRY_BYTES, MAX_HOPS, MAX_METRIC } from './limits.ts'
+import { findServerId, isDestination, isServerId } from './names.ts'
+import { readServer, readVersions } from './registry/entry.ts'
+import type { ToldRoute } from './routing-table.ts'
+
+/** What is new about a destination. */
+export interface RouteNews {
+  readonly key: string
+  /** Undefined: there is no way any more. */
+  readonly told: ToldRoute | undefined
+}
+
+/**
+ * Messages of servers on a link. The caller, which opened it, sends `hello`, `proof`, and `ping` from time to time; the callee sends
+ * `welcome`, `proof` once that of the caller was right, `pong` for each ping, and `routes`.
+ */
+export type LinkMessage =
+  | { readonly type: 'hello'; readonly introduction: Introduction }
+  | { readonly type: 'welcome'; readonly introduction: Introduction }
+  | { readonly type: 'proof'; readonly proof: string }
+  | { readonly type: 'ping' | 'pong'; readonly n: number }
+  | { readonly type: 'routes'; readonly routes: readonly RouteNews[] }
+
+/**
+ * A message as it was received.
+ *
+ * @throws {TypeError} naming what is wrong.
+ */
+export function readMessage(message: unknown): LinkMessage {
+  if (!isRecord(message)) throw new TypeError('message must be an object')
+  const { type } = message
+  switch (type) {
+    case 'hello':
+    case 'welcome':
+      return { type, introduction: readIntroduction(message) }
+    case 'proof':
+      return { type, proof: readProof(message) }
+    case 'ping':
+    case 'pong':
+      return { type, n: readNumber(message, 'n', Number.MAX_SAFE_INTEGER) }
+    case 'routes': {
+      const { routes } = message
+      if (!Array.isArray(routes)) throw new TypeError('routes must be a list')
+      return { type, routes: routes.map((route, i) => readNews(route, `routes[${i}]`)) }
+    }
+    default:
+      throw new TypeError(
+        `type must be hello, welcome, proof, ping, pong or routes, got ${JSON.stringify(type)?.slice(0, 100)}`,
+      )
+  }
+}
+
+/** Parts of the message `routes` as they are sent. */
+export function formatNews({ key, told }: RouteNews): object {
+  if (told === undefined) return { key }
+  const { path, metric, entry } = told
+  return { key, path, metric, entry: JSON.parse(entry) as unknown }
+}
+
+function readNews(news: unknown, at: string): RouteNews {
+  if (!isRecord(news)) throw new TypeError(`${at} must be an object`)
+  const { key, path, entry } = news
+  if (typeof key !== 'string' || !isDestination(key))
+    throw new TypeError(`${at}.key must be the name of a service, or @ and the id of a server`)
+  if (path === undefined) return { key, told: undefined }
+  const isPath = Array.isArray(path) && path.length > 0 && path.length <= MAX_HOPS
+  if (!isPath || !path.every((id) => typeof id === 'string' && isServerId(id)))
+    throw new TypeError(`${at}.path must be 1 to ${MAX_HOPS} ids of servers`)
+  if (new Set(path).size < path.length) throw new TypeError(`${at}.path must not go in a circle`)
+  const server = findServerId(key)
+  if (server !== undefined && path.at(-1) !== server)
+    throw new TypeError(`${at}.path must end at the server ${server}`)
+  const text =
+    server === undefined ? readVersions(entry, `${at}.entry`) : readServer(entry, `${at}.entry`)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > MAX_ENTRY_BYTES)
+    throw new TypeError(`${at}.entry must be at most ${MAX_ENTRY_BYTES} bytes, got ${bytes}`)
+  const metric = readNumber(news, 'metric', MAX_METRIC, at)
+  return { key, told: { path: path as string[], metric, entry: text } }
+}
+
+function readProof({ proof }: Readonly<Record<string, unknown>>): string {
+  if (typeof proof === 'string') return proof
+  throw new TypeError('proof must be a string')
+}
+
+function readNumber(
+  fields: Readonly<Record<string, unknown>>,
+  name: string,
+  max: number,
+  at = '',
+): number {
+  const value = fields[name]
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max)
+    return value as number
+  throw new TypeError(`${at === '' ? '' : `${at}.`}${name} must be a whole number from 0 to ${max}`)
+}

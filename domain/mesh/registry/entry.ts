@@ -1,0 +1,104 @@
+import type { Node, Service } from '../../../core/contracts/registry.ts'
+import { isRecord, readEndpoint, readMap } from '../../../core/registry/decode-service.ts'
+import { isEntryText } from '../../../core/registry/service.ts'
+import { isServerAddress } from '../address.ts'
+import { MAX_PEERS } from '../limits.ts'
+import { isServerId, isShared } from '../names.ts'
+
+/** What is known of a server: where others reach it, and the ids of those it can call. */
+export interface ServerEntry {
+  readonly address: string
+  readonly peers: readonly string[]
+}
+
+/**
+ * Whether peers can call a service, and may: some version declares endpoints, or has a node that speaks the call protocol. What
+ * is plain HTTP has no way through an RPC proxy.
+ */
+export function isCallable(versions: readonly Service[]): boolean {
+  const [first] = versions
+  if (first === undefined || !isShared(first.name)) return false
+  return versions.some(
+    ({ endpoints, nodes }) =>
+      endpoints.length > 0 || nodes.some(({ metadata }) => metadata['protocol']?.startsWith('mx')),
+  )
+}
+
+/** The entry of a service: its versions without their nodes, which are nobody's business elsewhere. */
+export function formatVersions(versions: readonly Service[]): string {
+  const sorted = [...versions].sort((a, b) => (a.version < b.version ? -1 : 1))
+  return JSON.stringify(
+    sorted.map(({ version, metadata, endpoints }) => ({ version, metadata, endpoints })),
+  )
+}
+
+/** The versions of an entry that was made by {@link formatVersions} or {@link readVersions}, with these nodes. */
+export function parseVersions(name: string, entry: string, nodes: readonly Node[]): Service[] {
+  const versions = JSON.parse(entry) as Pick<Service, 'version' | 'metadata' | 'endpoints'>[]
+  return versions.map((version) => ({ name, ...version, nodes }))
+}
+
+/**
+ * The entry of a service as it was sent.
+ *
+ * @param path of the value, for errors.
+ * @throws {TypeError} naming what is wrong.
+ */
+export function readVersions(value: unknown, path: string): string {
+  if (!Array.isArray(value) || value.length === 0) throw wrong(path, 'must be a list of versions')
+  const seen = new Set<string>()
+  const versions = value.map((item: unknown, i) => {
+    const at = `${path}[${i}]`
+    if (!isRecord(item)) throw wrong(at, 'must be an object')
+    const { version, endpoints } = item
+    if (typeof version !== 'string' || !isEntryText(version) || seen.has(version))
+      throw wrong(`${at}.version`, 'must be 1 to 253 visible ASCII characters, once each')
+    seen.add(version)
+    if (!Array.isArray(endpoints)) throw wrong(`${at}.endpoints`, 'must be a list')
+    return {
+      version,
+      metadata: readMap(item['metadata'], `${at}.metadata`, refuse),
+      endpoints: endpoints.map((endpoint: unknown, n) => {
+        const where = `${at}.endpoints[${n}]`
+        if (!isRecord(endpoint)) throw wrong(where, 'must be an object')
+        return readEndpoint(endpoint, where, refuse)
+      }),
+    }
+  })
+  return JSON.stringify(versions)
+}
+
+/** The entry of a server. */
+export function formatServer({ address, peers }: ServerEntry): string {
+  return JSON.stringify({ address, peers })
+}
+
+/** A server from the entry that was made by {@link formatServer} or {@link readServer}. */
+export function parseServer(entry: string): ServerEntry {
+  return JSON.parse(entry) as ServerEntry
+}
+
+/**
+ * The entry of a server as it was sent.
+ *
+ * @param path of the value, for errors.
+ * @throws {TypeError} naming what is wrong.
+ */
+export function readServer(value: unknown, path: string): string {
+  if (!isRecord(value)) throw wrong(path, 'must be an object')
+  const { address, peers } = value
+  if (address !== '' && !isServerAddress(address))
+    throw wrong(`${path}.address`, 'must be empty, mx://host:port or mxs://host:port')
+  const isList = Array.isArray(peers) && peers.length <= MAX_PEERS
+  if (!isList || !peers.every((peer) => typeof peer === 'string' && isServerId(peer)))
+    throw wrong(`${path}.peers`, `must be at most ${MAX_PEERS} ids of servers`)
+  return formatServer({ address: address as string, peers: peers as string[] })
+}
+
+function refuse(path: string, must: string): never {
+  throw wrong(path, must)
+}
+
+function wrong(path: string, must: string): TypeError {
+  return new TypeError(`${path} ${must}`)
+}

@@ -1,0 +1,45 @@
+import type { Registry, Service } from '../../../core/contracts/registry.ts'
+import { choose, type FallbackServices, watchJoined } from './mesh-watch.ts'
+
+/** A registry that can be watched. */
+type Watchable = Registry & Required<Pick<Registry, 'watch'>>
+
+/**
+ * A registry, and services of other servers besides, which those registered in it hide. What is registered goes to the
+ * registry. It is its owner's to close.
+ *
+ * @param isOwn whether the registry has a service, as far as `network` knows, which speaks of none of these.
+ */
+export function createJoinedRegistry(
+  registry: Watchable,
+  network: FallbackServices,
+  isOwn: (name: string) => boolean,
+): Watchable {
+  const sides = { registry, network, isOwn }
+  const orNetwork = (name: string, services: readonly Service[]): readonly Service[] =>
+    choose(services, network.getService(name))
+
+  const addNetwork = (services: readonly Service[]): readonly Service[] => {
+    const names = new Set(services.map(({ name }) => name))
+    return [...services, ...network.listServices().filter(({ name }) => !names.has(name))]
+  }
+
+  const { close: _, ...rest } = registry
+  return {
+    ...rest,
+
+    getService(name) {
+      const services = registry.getService(name)
+      return services instanceof Promise
+        ? services.then((later) => orNetwork(name, later))
+        : orNetwork(name, services)
+    },
+
+    listServices() {
+      const services = registry.listServices()
+      return services instanceof Promise ? services.then(addNetwork) : addNetwork(services)
+    },
+
+    watch: (listener, options = {}) => watchJoined(sides, listener, options),
+  }
+}

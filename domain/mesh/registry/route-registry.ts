@@ -1,0 +1,212 @@
+import type { Node, Registry, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
+import { createWatchers } from '../../../core/registry/event-hub.ts'
+import { findServerId, isShared, toServerKey } from '../names.ts'
+import type { Route, RouteTable } from '../routing-table.ts'
+import { parseVersions } from './entry.ts'
+import { createLostServices } from './lost-services.ts'
+import type { FallbackServices } from './mesh-watch.ts'
+
+export interface RouteRegistryOptions {
+  readonly table: Pick<RouteTable, 'find' | 'findOwn' | 'keys'>
+  /** How a peer is reached. */
+  readonly findNode: (peer: string) => Node | undefined
+  /** Milliseconds that only grow. @default performance.now */
+  readonly nowMs?: () => number
+}
+
+/** A service of other servers, as it is known after a restart of this one. */
+export interface KnownService {
+  readonly name: string
+  readonly versions: readonly string[]
+  /** Ids of the servers that have it. */
+  readonly owners: readonly string[]
+  /** How long it has been lost, milliseconds; 0: it can be reached. */
+  readonly ageMs: number
+}
+
+/**
+ * Services of other servers, at the peers that calls of them may go to. A service that goes while its server cannot be reached, over any
+ * number of links, is lost: it stays without nodes, so that requests of it are 503, not 404. One that goes while its server can be reached was
+ * withdrawn.
+ */
+export interface RouteRegistry extends Pick<Registry, 'name'>, FallbackServices {
+  /** A destination has other routes than before. Servers come before the services that are lost with them. */
+  readonly changed: (key: string) => void
+  /** Services of other servers, for {@link restore}. */
+  readonly listKnown: () => KnownService[]
+  /** Takes services that an earlier process knew as lost, until there is a way to them. */
+  readonly restore: (known: readonly KnownService[]) => void
+  /** Forgets services that were lost for long. Runs by itself. */
+  readonly sweep: () => void
+  readonly close: () => void
+}
+
+/** What of a way its service is made of. */
+interface Part {
+  /** Id of the server that has it. */
+  readonly owner: string
+  readonly node: string | undefined
+  readonly hops: number
+  readonly entry: string
+}
+
+/** What was told last of a service. */
+interface Shown {
+  /** None: it is lost. */
+  readonly parts: readonly Part[]
+  readonly services: readonly Service[]
+}
+
+const SWEEP_MS = 5000
+
+export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistry {
+  const { table, findNode, nowMs = () => performance.now() } = options
+  const { watch, emit } = createWatchers()
+  const shown = new Map<string, Shown>()
+  const isReachable = (server: string): boolean => table.find(toServerKey(server)) !== undefined
+  const lost = createLostServices({ isReachable, nowMs })
+  const sweeper = setInterval(sweep, SWEEP_MS).unref()
+
+  function getService(name: string): readonly Service[] {
+    const route = findServerId(name) === undefined ? table.find(name) : undefined
+    return route === undefined
+      ? (lost.get(name)?.services ?? [])
+      : toServices(name, route, findNode)
+  }
+
+  function sweep(): void {
+    forget(lost.expire())
+  }
+
+  function forget(names: readonly string[]): void {
+    for (const name of names) {
+      const { services = [] } = shown.get(name) ?? {}
+      shown.delete(name)
+      for (const { version } of services)
+        emit({ type: 'delete', service: toLostService(name, version) })
+    }
+  }
+
+  /** Takes note of a service that has no way any more, unless it was withdrawn, or this server has it. */
+  function lose(name: string, { parts, services }: Shown): void {
+    const owners = toOwners(parts)
+    if (table.findOwn(name) !== undefined || owners.every(isReachable)) return
+    const withoutNodes = services.map((service) => ({ ...service, nodes: [] }))
+    const bytes = parts.reduce((sum, { entry }) => sum + Buffer.byteLength(entry), 0)
+    forget(lost.add({ name, services: withoutNodes, owners, bytes, ageMs: 0 }))
+  }
+
+  return {
+    name: 'network',
+    getService,
+
+    listServices: () => [
+      ...[...table.keys()].flatMap((name) =>
+        lost.get(name) === undefined ? getService(name) : [],
+      ),
+      ...lost.list().flatMap(({ services }) => services),
+    ],
+
+    changed(name) {
+      if (findServerId(name) !== undefined) return
+      const before = shown.get(name)
+      const parts = toParts(table.find(name), findNode)
+      const isTakenOver = lost.get(name) !== undefined && table.findOwn(name) !== undefined
+      if (isSame(before?.parts ?? [], parts) && !isTakenOver) {
+        // Another server may have it now, behind the same peers.
+        if (before !== undefined) shown.set(name, { ...before, parts })
+        return
+      }
+      lost.release(name)
+      if (parts.length === 0 && before !== undefined) lose(name, before)
+      const services = getService(name)
+      if (services.length === 0) shown.delete(name)
+      else shown.set(name, { parts, services })
+      const old = new Set(before?.services.map(({ version }) => version))
+      const events: RegistryEvent[] = []
+      for (const service of services)
+        events.push({ type: old.delete(service.version) ? 'update' : 'create', service })
+      for (const version of old)
+        events.push({ type: 'delete', service: toLostService(name, version) })
+      for (const event of events) emit(event)
+    },
+
+    listKnown: () => [
+      ...lost.list().map(({ services, ...service }) => toKnown(services, service)),
+      ...Array.from(shown, ([name, { parts, services }]) =>
+        toKnown(services, { name, owners: toOwners(parts), ageMs: 0 }),
+      ).filter(({ owners }) => owners.length > 0),
+    ],
+
+    restore(known) {
+      for (const { name, versions, owners, ageMs } of known) {
+        const isThere = shown.has(name) || table.findOwn(name) !== undefined
+        if (isThere || !isShared(name) || versions.length === 0) continue
+        const services = versions.map((version) => toLostService(name, version))
+        const bytes = Buffer.byteLength(name) + Buffer.byteLength(versions.join())
+        shown.set(name, { parts: [], services })
+        forget(lost.add({ name, services, owners, bytes, ageMs }))
+        for (const service of services) emit({ type: 'create', service })
+      }
+    },
+
+    watch,
+    sweep,
+    close: () => clearInterval(sweeper),
+  }
+}
+
+function toLostService(name: string, version: string): Service {
+  return { name, version, metadata: {}, endpoints: [], nodes: [] }
+}
+
+function toKnown(
+  services: readonly Service[],
+  { name, owners, ageMs }: Pick<KnownService, 'name' | 'owners' | 'ageMs'>,
+): KnownService {
+  return { name, versions: services.map(({ version }) => version), owners, ageMs }
+}
+
+function toOwners(parts: readonly Part[]): string[] {
+  return [...new Set(parts.map(({ owner }) => owner))]
+}
+
+/** The versions of a service, each at the peers whose ways have it. */
+function toServices(
+  name: string,
+  { ways }: Route,
+  findNode: RouteRegistryOptions['findNode'],
+): Service[] {
+  const versions = new Map<string, { service: Service; nodes: Node[] }>()
+  for (const { path, entry } of ways) {
+    const node = findNode(path[0]!)
+    if (node === undefined) continue
+    const metadata = { ...node.metadata, hops: String(path.length) }
+    for (const service of parseVersions(name, entry, [])) {
+      const known = versions.get(service.version) ?? { service, nodes: [] }
+      known.nodes.push({ ...node, metadata })
+      versions.set(service.version, known)
+    }
+  }
+  return Array.from(versions.values(), ({ service, nodes }) => ({ ...service, nodes }))
+}
+
+function toParts(route: Route | undefined, findNode: RouteRegistryOptions['findNode']): Part[] {
+  const ways = route?.ways ?? []
+  return ways.map(({ path, entry }) => ({
+    owner: path.at(-1)!,
+    node: findNode(path[0]!)?.id,
+    hops: path.length,
+    entry,
+  }))
+}
+
+function isSame(a: readonly Part[], b: readonly Part[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ node, hops, entry }, i) => {
+      const other = b[i]!
+      return node === other.node && hops === other.hops && entry === other.entry
+    })
+  )
+}

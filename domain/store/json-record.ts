@@ -1,0 +1,36 @@
+import type { StoreRecord } from '../../core/contracts/store.ts'
+import { GatewayError } from '../../core/errors.ts'
+
+const FORMAT = 1
+
+/** A value for the store that says what it is. */
+export function formatKept(content: object): Buffer {
+  return Buffer.from(JSON.stringify({ format: FORMAT, ...content }))
+}
+
+/**
+ * What {@link formatKept} made.
+ *
+ * @param table of the record, which is the service's own and named as it is; for the error.
+ * @throws {GatewayError} 500
+ */
+export function parseKept<T extends object>(
+  { key, value }: StoreRecord,
+  table: string,
+  isComplete: (content: T) => boolean,
+): T {
+  let content: (T & { readonly format?: unknown }) | undefined
+  try {
+    content = JSON.parse(Buffer.from(value).toString())
+  } catch {
+    // Told below.
+  }
+  if (content?.format !== FORMAT || !isComplete(content))
+    throw new GatewayError(
+      table,
+      500,
+      `record ${key} of table ${table} is not of this version of mx: somebody else wrote it, or a newer mx`,
+    )
+  const { format, ...rest } = content
+  return rest as unknown as T
+}

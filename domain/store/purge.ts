@@ -1,0 +1,58 @@
+import type { StoreAdapter, StorePlace } from '../../core/contracts/store.ts'
+
+export interface PurgeOptions {
+  /** Milliseconds from one look to the next. */
+  readonly everyMs: number
+  readonly nowMs: () => number
+  readonly onPurged: (places: readonly StorePlace[]) => void
+  /** Told of the first failure, and of none that follows until it went well again. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Records purged in one go. */
+const AT_ONCE = 1000
+
+/**
+ * Deletes what has expired, in the background.
+ *
+ * @returns ends it, once what is under way is done.
+ */
+export function startPurge(
+  adapter: StoreAdapter,
+  { everyMs, nowMs, onPurged, onError }: PurgeOptions,
+): () => Promise<void> {
+  const { purge } = adapter
+  if (purge === undefined) return () => Promise.resolve()
+  let isFailing = false
+  let isOver = false
+  let running: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout
+
+  const look = async (): Promise<void> => {
+    let isMore = false
+    try {
+      const places = await purge(nowMs(), AT_ONCE)
+      isFailing = false
+      isMore = places.length === AT_ONCE
+      if (places.length > 0) onPurged(places)
+    } catch (error) {
+      if (!isFailing) onError(error)
+      isFailing = true
+    }
+    if (!isOver) schedule(isMore ? 0 : everyMs)
+  }
+
+  function schedule(afterMs: number): void {
+    timer = setTimeout(() => {
+      running = look()
+    }, afterMs)
+    timer.unref()
+  }
+
+  schedule(everyMs)
+  return () => {
+    isOver = true
+    clearTimeout(timer)
+    return running
+  }
+}

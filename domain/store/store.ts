@@ -1,0 +1,261 @@
+import type {
+  StoreAdapter,
+  StoreChange,
+  StoreGroup,
+  StoreListener,
+  StoreOutcome,
+  StoreRecord,
+  StoreTable,
+} from '../../core/contracts/store.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { isOutage } from '../../core/is-outage.ts'
+import { createGroupCommit } from '../../lib/async/batcher.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import {
+  checkApart,
+  checkChange,
+  checkKey,
+  checkName,
+  checkPart,
+  checkQuery,
+  checkTable,
+  show,
+} from './checks.ts'
+import { refuse } from './errors.ts'
+import { readPage, type StorePage, type StoreQuery } from './page.ts'
+import { startPurge } from './purge.ts'
+import {
+  listDatabases,
+  listTables,
+  type StoreDatabaseQuery,
+  type StoreTableQuery,
+} from './tables.ts'
+import { createWatchers } from './watchers.ts'
+
+/** How a store is used. */
+export interface StoreOptions {
+  /** Longest value, bytes; 8 MiB at most. @default 1048576 */
+  readonly maxValueBytes?: number
+  /** Most bytes of writes that wait for the adapter; with more they are refused with 503. @default 67108864 */
+  readonly maxWaitingBytes?: number
+  /** Milliseconds from one look for expired records to the next. @default 1000 */
+  readonly purgeMs?: number
+  /** Milliseconds since 1970. @default Date.now */
+  readonly nowMs?: () => number
+  /** Told when expired records cannot be deleted any more, unless the store is away or full. @default a process warning */
+  readonly onError?: (error: unknown) => void
+}
+
+/** A record to write, or without `value` a key to delete. */
+export interface StoreWrite {
+  readonly table: StoreTable
+  readonly key: string
+  /** Not to be changed afterwards. */
+  readonly value?: Uint8Array
+  /** Not to be changed afterwards. @default none */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** When the record ends, milliseconds since 1970; 0: never. @default 0 */
+  readonly expiresMs?: number
+  /** The version the record must have; 0: there must be none. @default whatever is there */
+  readonly ifVersion?: number
+}
+
+/**
+ * Records as their users have them: what comes in is checked, what has expired is not there, what goes out is bounded.
+ *
+ * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 409 where a condition does not hold,
+ * 503 when the store is closed, cannot be reached or has too much to do, 507 when it is full.
+ */
+export interface Store {
+  readonly name: string
+  readonly maxValueBytes: number
+  /** The record of a key; undefined: there is none. */
+  readonly read: (table: StoreTable, key: string) => Maybe<StoreRecord | undefined>
+  /**
+   * Records in the order of their keys' UTF-8 bytes, at most 1000 and about 8 MiB at a time.
+   *
+   * @param signal gives up; then it rejects with its reason.
+   */
+  readonly list: (table: StoreTable, query?: StoreQuery, signal?: AbortSignal) => Promise<StorePage>
+  /**
+   * Writes and deletes, all or nothing; a key is named once. Resolves when it is as durable as the adapter promises.
+   *
+   * @returns of each record the version it was written with; of a deletion, of what it removed, 0 for nothing.
+   */
+  readonly commit: (writes: readonly StoreWrite[]) => Promise<readonly number[]>
+  /** The tables that have records, in order: all of them where no limit is given. */
+  readonly listTables: (
+    query?: StoreTableQuery,
+    signal?: AbortSignal,
+  ) => Promise<readonly StoreTable[]>
+  /** The databases that have records, in order: all of them where no limit is given. */
+  readonly listDatabases: (
+    query?: StoreDatabaseQuery,
+    signal?: AbortSignal,
+  ) => Promise<readonly string[]>
+  /**
+   * Tells of changes of keys that begin with `prefix`, expiry included, from when the function is there that is returned,
+   * until it is called. The listener must not throw.
+   */
+  readonly watch: (
+    table: StoreTable,
+    prefix: string,
+    listener: StoreListener,
+  ) => Promise<() => void>
+  /** Takes nothing more, waits for the writes under way, then closes the adapter. */
+  readonly close: () => Promise<void>
+}
+
+/** Longest value that can be allowed: a page has to hold it. */
+const MOST_VALUE_BYTES = 8 * 1024 * 1024
+/** What a change takes besides its key, value and metadata. */
+const CHANGE_BYTES = 200
+const NO_METADATA = {}
+const NOTHING: Promise<readonly number[]> = Promise.resolve([])
+
+/** Puts what all stores have in common in front of an adapter, which is its own from then on. */
+export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): Store {
+  const { maxWaitingBytes, purgeMs = 1000, nowMs = Date.now, onError = warn } = options
+  const maxValueBytes = Math.min(options.maxValueBytes ?? 1024 * 1024, MOST_VALUE_BYTES)
+  const queue = createGroupCommit<StoreGroup, readonly number[]>({
+    commit: async (groups) => {
+      const outcomes = await adapter.commit(groups, nowMs())
+      return outcomes.map((outcome, i) => conclude(groups[i]!, outcome))
+    },
+    sizeOf,
+    countOf: (group) => group.length,
+    tooMuch: () => refuse(503, 'too many writes are waiting'),
+    ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
+  })
+  const watchers = createWatchers()
+  const stopPurge = startPurge(adapter, {
+    everyMs: purgeMs,
+    nowMs,
+    onError: (error) => isOutage(error) || onError(error),
+    onPurged: (places) => {
+      if (adapter.watch !== undefined) return
+      for (const { table, key } of places) watchers.onEvent({ type: 'delete', table, key })
+    },
+  })
+  let watching: Promise<() => Maybe<void>> | undefined
+  let closing: Promise<void> | undefined
+
+  const isThere = ({ expiresMs }: StoreRecord): boolean => expiresMs === 0 || expiresMs > nowMs()
+  const orNone = (record: StoreRecord | undefined): StoreRecord | undefined =>
+    record !== undefined && isThere(record) ? record : undefined
+
+  function checkOpen(): void {
+    if (closing !== undefined) throw refuse(503, 'the store is closed')
+  }
+
+  function toChange(write: StoreWrite): StoreChange {
+    const { table, key, value, metadata = NO_METADATA, expiresMs = 0, ifVersion } = write
+    const change = { table, key, value, metadata, expiresMs, ifVersion }
+    checkChange(change, maxValueBytes)
+    return change
+  }
+
+  /** What whoever wrote a group is told, once those who watch were. */
+  function conclude(group: StoreGroup, outcome: StoreOutcome): readonly number[] | GatewayError {
+    if (outcome instanceof GatewayError) return outcome
+    if ('index' in outcome) return toConflict(group[outcome.index]!, outcome.version)
+    if (adapter.watch === undefined && watchers.size > 0) tell(group, outcome)
+    return outcome
+  }
+
+  function tell(group: StoreGroup, versions: readonly number[]): void {
+    for (const [index, { table, key, value }] of group.entries()) {
+      if (value !== undefined) watchers.onEvent({ type: 'write', table, key })
+      else if (versions[index]! > 0) watchers.onEvent({ type: 'delete', table, key })
+    }
+  }
+
+  return {
+    name: adapter.name,
+    maxValueBytes,
+
+    read(table, key) {
+      checkOpen()
+      checkTable(table)
+      checkKey(key)
+      const record = adapter.read(table, key)
+      return record instanceof Promise ? record.then(orNone) : orNone(record)
+    },
+
+    async list(table, query = {}, signal) {
+      checkOpen()
+      checkTable(table)
+      checkQuery(query)
+      return readPage(adapter, table, query, isThere, signal)
+    },
+
+    commit(writes) {
+      try {
+        checkOpen()
+        const group = writes.map(toChange)
+        checkApart(group)
+        return group.length === 0 ? NOTHING : queue.push(group)
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    },
+
+    async listTables(query = {}, signal) {
+      checkOpen()
+      if (query.database !== undefined) checkName('database', query.database)
+      return listTables(adapter, query, signal)
+    },
+
+    async listDatabases(query = {}, signal) {
+      checkOpen()
+      return listDatabases(adapter, query, signal)
+    },
+
+    async watch(table, prefix, listener) {
+      checkOpen()
+      checkTable(table)
+      checkPart('prefix', prefix)
+      if (adapter.watch !== undefined) {
+        watching ??= Promise.resolve(adapter.watch(watchers))
+        try {
+          await watching
+        } catch (error) {
+          watching = undefined
+          throw error
+        }
+      }
+      return watchers.add(table, prefix, listener)
+    },
+
+    close() {
+      closing ??= (async () => {
+        await queue.drained()
+        await stopPurge()
+        const stop = await watching?.catch(() => undefined)
+        await stop?.()
+        await adapter.close?.()
+      })()
+      return closing
+    },
+  }
+}
+
+function sizeOf(group: StoreGroup): number {
+  let size = 0
+  for (const { key, value, metadata } of group) {
+    size += CHANGE_BYTES + key.length + (value?.length ?? 0)
+    for (const name in metadata) size += name.length + metadata[name]!.length
+  }
+  return size
+}
+
+function toConflict({ key, ifVersion }: StoreChange, version: number): GatewayError {
+  const found = version === 0 ? 'is not there' : `has version ${version}`
+  const wanted = ifVersion === 0 ? 'must not be there' : `must have version ${ifVersion}`
+  return refuse(409, `key ${show(key)} ${wanted}, but ${found}`)
+}
+
+function warn(error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error)
+  process.emitWarning(`expired records of the store cannot be deleted: ${reason}`)
+}

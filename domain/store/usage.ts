@@ -1,0 +1,141 @@
+import type { StoreChange, StoreGroup, StoreTable } from '../../core/contracts/store.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import { noQuota, type Quota, quotaReached } from '../../core/limits/quota.ts'
+import { formatSize } from '../../lib/text/units.ts'
+import { STORE_ID, storeFull } from './errors.ts'
+
+/** Bytes a namespace may keep: `store` of records and blobs, `config` of its configuration. */
+export interface StoreQuotas {
+  readonly store: Quota
+  readonly config: Quota
+}
+
+/**
+ * Records that are counted together: the name of a database and the kind of a table, joined by NUL. `reserved` tables of accounts,
+ * rules, certificates and runtime objects have no quota and may use the reserve of a full store.
+ */
+export type StoreArea = string
+
+/** What a group is checked by. */
+export interface GroupCheck {
+  readonly quotas: StoreQuotas
+  readonly usedOf: (area: StoreArea) => number
+  /** Bytes a record takes. */
+  readonly sizeOf: (change: StoreChange) => number
+  /** Bytes the record takes that a change replaces or deletes; 0: there is none. */
+  readonly sizeBefore: (change: StoreChange) => number
+  /** Whether only the reserve is left. */
+  readonly isLow?: boolean
+}
+
+export const NO_STORE_QUOTAS: StoreQuotas = {
+  store: noQuota('quota_store'),
+  config: noQuota('quota_config'),
+}
+
+/** Of the limit of a store, what accounts, rules, certificates and runtime objects may take beyond it. */
+const RESERVED_SHARE = 1 / 16
+
+/** Bytes a record takes besides its key, value and metadata, about. */
+export const RECORD_OVERHEAD_BYTES = 100
+
+const RESERVED: ReadonlySet<string> = new Set(['acme', 'auth', 'runtime'])
+const CONFIG_TABLE = 'config'
+
+/** Consecutive writes are mostly to one table. */
+const last = { database: '', table: '', area: '\0store' }
+
+export function toArea({ database, table }: StoreTable): StoreArea {
+  if (database === last.database && table === last.table) return last.area
+  const kind = table === CONFIG_TABLE ? 'config' : RESERVED.has(table) ? 'reserved' : 'store'
+  last.database = database
+  last.table = table
+  last.area = `${database}\0${kind}`
+  return last.area
+}
+
+function isReservedArea(area: StoreArea): boolean {
+  return area.endsWith('\0reserved')
+}
+
+/**
+ * Whether a group exceeds a quota, or what is left for it. What makes nothing longer never does: deletions make room.
+ *
+ * Most groups are found to fit by their own size alone, without a look at what they replace.
+ */
+export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError | undefined {
+  const { quotas, usedOf, sizeOf, sizeBefore, isLow = false } = check
+  if (!isLow && fits(group, check)) return undefined
+  const growth = new Map<StoreArea, number>()
+  for (const change of group) {
+    const area = toArea(change.table)
+    const size = change.value === undefined ? 0 : sizeOf(change)
+    growth.set(area, (growth.get(area) ?? 0) + size - sizeBefore(change))
+  }
+  for (const [area, bytes] of growth) {
+    if (bytes <= 0) continue
+    if (usedOf(area) + bytes > limitOf(area, quotas)) return toError(area, usedOf(area), quotas)
+    if (isLow && !isReservedArea(area)) return storeFull(new Error('only the reserve is left'))
+  }
+  return undefined
+}
+
+/** {@link findExcess} of a store with a limit of its own: beyond it, reserved tables alone may grow, by a sixteenth. */
+export function findLack(
+  group: StoreGroup,
+  check: Omit<GroupCheck, 'isLow'>,
+  usedBytes: number,
+  maxBytes: number,
+): GatewayError | undefined {
+  if (maxBytes === Number.POSITIVE_INFINITY) return findExcess(group, check)
+  let growth = 0
+  for (const change of group) {
+    if (change.value === undefined) continue
+    growth += Math.max(0, check.sizeOf(change) - check.sizeBefore(change))
+  }
+  if (growth > 0 && usedBytes + growth > maxBytes * (1 + RESERVED_SHARE))
+    return storeFull(new Error(`records may take ${maxBytes} bytes (max_store)`))
+  return findExcess(group, { ...check, isLow: usedBytes + growth > maxBytes })
+}
+
+/** Whether a group is within quotas by its own size alone. */
+function fits(group: StoreGroup, { quotas, usedOf, sizeOf }: GroupCheck): boolean {
+  let single: StoreArea | undefined
+  let limit = Number.POSITIVE_INFINITY
+  let atMost = 0
+  for (const change of group) {
+    if (change.value === undefined) continue
+    const area = toArea(change.table)
+    if (single === undefined) {
+      single = area
+      limit = limitOf(area, quotas)
+    } else if (area !== single) return false
+    if (limit !== Number.POSITIVE_INFINITY) atMost += sizeOf(change)
+  }
+  if (single === undefined || limit === Number.POSITIVE_INFINITY) return true
+  return usedOf(single) + atMost <= limit
+}
+
+function limitOf(area: StoreArea, quotas: StoreQuotas): number {
+  const quota = findQuota(area, quotas)
+  return quota === undefined ? Number.POSITIVE_INFINITY : quota.limitOf(toNamespace(area))
+}
+
+function findQuota(area: StoreArea, { store, config }: StoreQuotas): Quota | undefined {
+  if (isReservedArea(area)) return undefined
+  return area.endsWith('\0config') ? config : store
+}
+
+function toNamespace(area: StoreArea): string {
+  return area.slice(0, area.indexOf('\0'))
+}
+
+function toError(area: StoreArea, used: number, quotas: StoreQuotas): GatewayError {
+  const quota = findQuota(area, quotas)!
+  const namespace = toNamespace(area)
+  const remedy = quota === quotas.config ? 'make values shorter' : 'delete records or blobs'
+  return quotaReached(STORE_ID, 507, quota, {
+    ...{ namespace, remedy, used: `${used} bytes` },
+    limit: formatSize(quota.limitOf(namespace)),
+  })
+}

@@ -1,0 +1,54 @@
+import type { StoreEvent, StoreListener, StoreTable } from '../../core/contracts/store.ts'
+
+/** Who is told of the changes of which keys. */
+export interface Watchers extends StoreListener {
+  readonly size: number
+  /** Begins to tell of a table's keys that begin with `prefix`, until the function that is returned is called. */
+  readonly add: (table: StoreTable, prefix: string, listener: StoreListener) => () => void
+}
+
+interface Watcher {
+  readonly prefix: string
+  readonly listener: StoreListener
+}
+
+/** Passes on what it is told to those whom it concerns. */
+export function createWatchers(): Watchers {
+  /** By database and name of the table, joined by NUL; none is empty. */
+  const tables = new Map<string, Set<Watcher>>()
+  let size = 0
+
+  return {
+    get size() {
+      return size
+    },
+
+    add(table, prefix, listener) {
+      const name = toName(table)
+      const watcher: Watcher = { prefix, listener }
+      const watchers = tables.get(name) ?? new Set()
+      tables.set(name, watchers.add(watcher))
+      size++
+      return () => {
+        if (!watchers.delete(watcher)) return
+        size--
+        if (watchers.size === 0) tables.delete(name)
+      }
+    },
+
+    onEvent(event: StoreEvent) {
+      const watchers = tables.get(toName(event.table))
+      if (watchers === undefined) return
+      for (const { prefix, listener } of watchers)
+        if (event.key.startsWith(prefix)) listener.onEvent(event)
+    },
+
+    onGap() {
+      for (const watchers of tables.values()) for (const { listener } of watchers) listener.onGap()
+    },
+  }
+}
+
+function toName({ database, table }: StoreTable): string {
+  return `${database}\0${table}`
+}

@@ -1,0 +1,86 @@
+import { isatty } from 'node:tty'
+import { escapeControls } from '../text/terminal-text.ts'
+
+/** A line of a log, as JSON holds it. */
+export type LogEntry = Readonly<Record<string, unknown>>
+
+const LABELS: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+}
+const INFO = 30
+const ERROR = 50
+const COLORS: Readonly<Record<number, string>> = { 40: '33', 50: '31', 60: '31' }
+/** Fields that have a place of their own, or that a person at a terminal does not need. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  ...['level', 'time', 'pid', 'hostname', 'msg', 'err', 'service'],
+])
+/** Fields of a request that a person at a terminal does not need. */
+const HIDDEN_OF_REQUESTS: ReadonlySet<string> = new Set([
+  ...['method', 'path', 'status', 'durationMs', 'bytesIn', 'bytesOut', 'host', 'upstreamMs'],
+  ...['trace', 'userAgent', 'referer', 'namespace'],
+])
+
+/** Whether a file descriptor shows lines to a person: logs are formatted there, and JSON elsewhere. */
+export function isTerminal(fd: number): boolean {
+  return isatty(fd)
+}
+
+/** Whether lines on terminals have colours: unless `NO_COLOR` is set (no-color.org). */
+export function hasColors(): boolean {
+  return !process.env['NO_COLOR']
+}
+
+/** A line of a log for a terminal: `12:00:00 warn  service: message key=value`, and the stack of its error. */
+export function formatLogLine(entry: LogEntry, isColored: boolean): string {
+  const level = Number(entry['level'])
+  const label = (LABELS[level] ?? String(level)).padEnd(5)
+  const color = isColored ? COLORS[level] : undefined
+  const fields = Object.entries(entry).filter(([key]) => !HIDDEN.has(key))
+  const tail = fields.map(
+    ([key, value]) =>
+      ` ${key}=${typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value)}`,
+  )
+  const failure = entry['err'] as { stack?: string } | undefined
+  const time = formatTime(entry['time'])
+  const stack = failure?.stack === undefined ? '' : `\n${failure.stack}`
+  const shownLabel = color === undefined ? label : `\u001b[${color}m${label}\u001b[0m`
+  const service = entry['service'] === undefined ? '' : `${entry['service']}: `
+  const text = escapeControls(`${service}${entry['msg'] ?? ''}${tail.join('')}${stack}`)
+  return `${time} ${shownLabel} ${text}\n`
+}
+
+/** A line of the access log for a terminal: `12:00:00 info  shop: GET /shop/find 200 1.5 ms client=127.0.0.1`. */
+export function formatAccessLine(entry: LogEntry, isColored: boolean): string {
+  const { method, path, status, durationMs } = entry
+  const shown = Object.entries(entry).filter(([key]) => !HIDDEN_OF_REQUESTS.has(key))
+  const level = Number(status) >= 500 || entry['aborted'] === true ? ERROR : INFO
+  const msg = `${method} ${path} ${status} ${durationMs} ms`
+  return formatLogLine({ ...Object.fromEntries(shown), level, msg }, isColored)
+}
+
+/** The same line where it is one of JSON with a level and a message, as pino writes it, for a terminal; else as it is. */
+export function formatWrittenLine(line: string, isColored: boolean): string {
+  if (!line.startsWith('{')) return `${line}\n`
+  try {
+    const entry = JSON.parse(line) as LogEntry
+    if (Number(entry['level']) in LABELS && typeof entry['msg'] === 'string')
+      return formatLogLine(entry, isColored)
+  } catch {
+    // Not JSON.
+  }
+  return `${line}\n`
+}
+
+/** Time of the day, UTC: of an ISO 8601 text or Unix time in milliseconds. */
+function formatTime(time: unknown): string {
+  const iso =
+    typeof time === 'number' && Number.isFinite(time)
+      ? new Date(time).toISOString()
+      : String(time ?? '')
+  return iso.slice(11, 19)
+}

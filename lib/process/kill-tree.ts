@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDoneIn } from '../async/settles-within.ts'
+import { type ProcessInfo, readProcess, signal } from './processes.ts'
+import type { Watch } from './watchdog.ts'
+
+const KILLED_MS = 5000
+const POLL_MS = 20
+const FOLLOW_MS = 100
+
+/**
+ * Kills the processes of a program, also those that left its group. They are stopped first, until a look finds no new one: a
+ * process that forks meanwhile would escape.
+ *
+ * @throws {Error} if some of them do not end.
+ */
+export async function killTree(watch: Pick<Watch, 'list'>): Promise<void> {
+  const stopped = new Map<number, ProcessInfo>()
+  const untilMs = performance.now() + KILLED_MS
+  for (;;) {
+    const found = await watch.list()
+    const fresh = found.filter(({ pid, start }) => stopped.get(pid)?.start !== start)
+    if (fresh.length === 0 || performance.now() > untilMs) break
+    for (const info of fresh) {
+      signal(info.pid, 'SIGSTOP')
+      stopped.set(info.pid, info)
+    }
+  }
+  for (const pid of stopped.keys()) signal(pid, 'SIGKILL')
+  for (const { pid, start } of stopped.values())
+    while (readProcess(pid)?.start === start) {
+      if (performance.now() > untilMs) throw new Error(`process ${pid} was killed and does not end`)
+      await delay(POLL_MS)
+    }
+}
+
+/** Keeps track of what a program starts while it ends: a process whose parent has ended is no descendant any more. */
+export async function followTree(
+  watch: Pick<Watch, 'list'>,
+  exited: Promise<unknown>,
+): Promise<void> {
+  do await watch.list()
+  while (!(await isDoneIn(exited, FOLLOW_MS)))
+}

@@ -1,0 +1,71 @@
+import type { Closing } from '../../lib/async/disposer.ts'
+import { openClientCa } from '../gateway/choose-listener.ts'
+import { openDeciding } from '../gateway/pipeline.ts'
+import { createUpstreams } from '../gateway/upstreams.ts'
+import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
+import type { Log } from '../process/log.ts'
+import { openRemoteGate } from '../rpc-proxy/remote-authorizer.ts'
+import { SELF_SIGNED } from '../settings/tls.ts'
+import { formatAddress } from '../settings/values.ts'
+import { openTls } from '../tls/open.ts'
+import { listNames } from './configured-services.ts'
+import { findOddities } from './lint.ts'
+import type { Configuration } from './load.ts'
+
+/** What a gateway would serve by its configuration. */
+export interface CheckedApi {
+  /** As named; undefined: there is none. */
+  readonly file: string | undefined
+  readonly address: string
+  readonly handler: string
+  /** Names of plugins in the order they run. */
+  readonly plugins: readonly string[]
+  readonly services: readonly string[]
+  /** What is right and yet may not be what was meant. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Builds all of a gateway but its port, and closes it.
+ *
+ * @throws {SettingsError} naming what is wrong with plugins, certificates or settings.
+ */
+export async function checkApi(
+  configuration: Configuration,
+  log: Log,
+  closing: Closing,
+): Promise<CheckedApi> {
+  const { settings, file } = configuration
+  const upstreams = createUpstreams(configuration, {
+    maxConnections: 1,
+    findCaller: undefined,
+    log,
+  })
+  const plan = planPlugins(configuration)
+  const { buildChain } = await openDeciding(
+    {
+      configuration,
+      events: {},
+      gate: (await openRemoteGate(settings, log, closing))?.gate,
+      upstream: upstreams.of,
+      log,
+    },
+    closing,
+  )
+  const { chain } = await buildChain(configuration, plan)
+  closing.add(() => chain.close(() => {}))
+  // What would be ordered, or made, cannot be wrong yet.
+  const isOfFiles = !settings.enableAcme && settings.tlsCertFiles[0] !== SELF_SIGNED
+  const tls = isOfFiles ? await openTls(settings, log, { folder: undefined }) : undefined
+  closing.add(() => tls?.close())
+  const clientCa = openClientCa(settings, log)
+  closing.add(() => clientCa?.close())
+  return {
+    file,
+    address: formatAddress(settings.address),
+    handler: settings.handler,
+    plugins: plan.map(formatSpecifier),
+    services: listNames(configuration),
+    warnings: findOddities(configuration),
+  }
+}

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs'
+import { planPlugins } from '../plugins/plan.ts'
+import { checkServer, readProfile } from '../settings/command.ts'
+import { readEnvironment } from '../settings/env.ts'
+import { type Command, SETTINGS, type Settings } from '../settings/settings.ts'
+import {
+  findWrongValues,
+  type GivenSettings,
+  mergeGiven,
+  mergeSettings,
+  SETTING_KEYS,
+  SettingsError,
+} from '../settings/sources.ts'
+import { type ConfigFile, NO_CONFIG } from './types.ts'
+
+/** Used when it lies in the working folder and no other is named. */
+const DEFAULT_FILE = 'mx.yaml'
+
+/** What a command was told, by whomever: flags, environment, configuration file. */
+export interface Configuration {
+  readonly settings: Settings
+  readonly config: ConfigFile
+  /** What somebody set, and where; the other settings are those of the profile, or have their defaults. */
+  readonly given: GivenSettings
+  /** As named, or undefined when there is none. */
+  readonly file: string | undefined
+}
+
+/**
+ * Reads everything again. Flags win over the environment, that over the file, that over the profile, that over defaults.
+ *
+ * @param text what the file is taken to hold, which is not read then; empty: there is none.
+ */
+export type LoadConfiguration = (text?: string) => Promise<Configuration>
+
+/**
+ * Prepares {@link LoadConfiguration}, which is called at the start and at every reload.
+ *
+ * @param problems of the flags: told with those of everything else.
+ * @throws {SettingsError} (the function it returns) naming every problem and where it stands.
+ */
+export function configurationFrom(
+  flags: GivenSettings,
+  env: NodeJS.ProcessEnv,
+  command: Command = 'api',
+  problems: readonly string[] = [],
+): LoadConfiguration {
+  const environment = readEnvironment(env, command)
+  const named = (flags.get('config') ?? environment.get('config'))?.values[0]
+  // Once used it is required: a file that vanishes is an accident, not the wish to serve nothing.
+  let file = named
+  return async (text) => {
+    if (text === undefined) file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
+    const others = mergeGiven(flags, environment)
+    const config =
+      file === undefined || text === ''
+        ? NO_CONFIG
+        : await read({ file, text }, command, others, problems)
+    const given = mergeGiven(flags, environment, config.settings)
+    if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
+    const configuration = { settings: merge(given, command), config, given, file }
+    planPlugins(configuration)
+    return configuration
+  }
+}
+
+/**
+ * With the YAML library, which costs 9 MB, loaded by those only who have a file.
+ *
+ * @throws {SettingsError} naming what is wrong with the values of other sources, too.
+ */
+async function read(
+  { file, text }: { readonly file: string; readonly text: string | undefined },
+  command: Command,
+  others: GivenSettings,
+  problems: readonly string[],
+): Promise<ConfigFile> {
+  const { parseConfig, readConfig } = await import('./parse-file.ts')
+  try {
+    return text === undefined ? await readConfig(file, command) : parseConfig(text, file, command)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    const all = [...problems, ...error.problems, ...findWrongValues(others)]
+    throw new SettingsError(all, { cause: error })
+  }
+}
+
+function merge(given: GivenSettings, command: Command): Settings {
+  if (command === 'api') return mergeSettings(given)
+  const wrong = findWrongValues(given)
+  if (wrong.length > 0) throw new SettingsError(wrong)
+  const profile = given.get('profile')
+  const named = mergeSettings(profile === undefined ? new Map() : new Map([['profile', profile]]))
+  const settings = mergeSettings(given, readProfile(named.profile))
+  const problems = checkServer(settings, given)
+  if (problems.length > 0) throw new SettingsError(problems)
+  return settings
+}
+
+/**
+ * `next` as far as it can replace `running` without a restart, and the names of the settings that cannot.
+ *
+ * @param before what was asked for last: what it already asked for in vain is not named again.
+ */
+export function keepFixed(
+  running: Settings,
+  next: Settings,
+  before: Settings = running,
+): { settings: Settings; restart: readonly string[] } {
+  const fixed = SETTING_KEYS.filter((key) => !SETTINGS[key].live)
+  const isWaiting = (key: keyof Settings): boolean =>
+    !isEqual(running[key], next[key]) && !isEqual(before[key], next[key])
+  const kept = Object.fromEntries(fixed.map((key) => [key, running[key]])) as Partial<Settings>
+  const restart = fixed.filter(isWaiting).map((key) => SETTINGS[key].name)
+  return { settings: { ...next, ...kept }, restart }
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}

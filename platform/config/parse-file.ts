@@ -1,0 +1,249 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { isMap, isSeq } from 'yaml'
+import { toService } from '../../adapters/registry/static.ts'
+import type { Node } from '../../core/contracts/registry.ts'
+import { suggest } from '../../lib/text/did-you-mean.ts'
+import { type Command, SETTINGS, type Settings } from '../settings/settings.ts'
+import {
+  explainElsewhere,
+  findSetting,
+  type Given,
+  keysOf,
+  SettingsError,
+  splitList,
+} from '../settings/sources.ts'
+import type { ConfigFile, PluginEntry, ServiceEntry } from './types.ts'
+import { type YamlEntry, YamlSource, type YamlText } from './yaml-source.ts'
+
+const SERVICE_KEYS: readonly string[] = ['nodes', 'balance', 'keep_alive', 'max_connection_age']
+/** Settings that name files, which belong to the folder of the file that names them. */
+const FILE_SETTINGS: readonly (keyof Settings)[] = [
+  'tlsCertFiles',
+  'tlsKeyFiles',
+  'tlsClientCa',
+  'acmeCaFile',
+  'accessLog',
+  'dataDir',
+]
+/** A file that belongs to no folder: a word that stands for something else, or one of the home folder. */
+const NO_FILE = /^(?:on|off|true|false|self-signed|~(?:\/.*)?)$/s
+
+/**
+ * Reads the configuration file of a command.
+ *
+ * @throws {SettingsError} with file, line, column and reason of every problem.
+ */
+export async function readConfig(file: string, command: Command = 'api'): Promise<ConfigFile> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    throw new SettingsError(
+      [`configuration file ${file} cannot be read: ${(error as Error).message}`],
+      { cause: error },
+    )
+  }
+  return parseConfig(text, file, command)
+}
+
+/** {@link readConfig} of a text; `file` is what errors call it. */
+export function parseConfig(text: string, file: string, command: Command = 'api'): ConfigFile {
+  const source = new YamlSource(text, file)
+  // A text that is no YAML would only give more, misleading problems.
+  if (source.problems.length > 0) throw new SettingsError(source.problems)
+  const folder = dirname(resolve(file))
+  const settings = new Map<keyof Settings, Given>()
+  let services: readonly ServiceEntry[] = []
+  let plugins: readonly PluginEntry[] | undefined
+  const { root } = source
+  if (root === undefined) {
+    // Most likely it is being written: taken for a configuration it would end every service.
+    source.report(root, 'the file holds no setting; write one, or remove it')
+  } else if (!isMap(root))
+    source.report(root, 'a map of settings expected, such as "address: 127.0.0.1:8080"')
+  for (const entry of isMap(root) ? source.entries(root) : []) {
+    const key = findSetting(entry.name)
+    const elsewhere =
+      key === undefined ? undefined : (explainElsewhere(key, command) ?? SETTINGS[key].notInFile)
+    if (entry.name === 'services') services = readServices(source, entry)
+    else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
+    else if (key === undefined) source.report(entry.key, unknownKey(entry.name, toKeys(command)))
+    else if (elsewhere !== undefined)
+      source.report(entry.key, `"${entry.name}" is no key of this file: ${elsewhere}`)
+    else if (settings.has(key))
+      source.report(entry.key, `key "${SETTINGS[key].name}" stands here twice`)
+    else {
+      const given = readSetting(source, key, entry, folder)
+      if (given !== undefined) settings.set(key, given)
+    }
+  }
+  if (source.problems.length > 0) throw new SettingsError(source.problems)
+  return { folder, settings, services, plugins, text }
+}
+
+function readSetting(
+  source: YamlSource,
+  key: keyof Settings,
+  { key: keyNode, value }: YamlEntry,
+  folder: string,
+): Given | undefined {
+  const { name, kind, form, parse } = SETTINGS[key]
+  const isList = kind === 'list' && isSeq(source.follow(value))
+  const single = source.text(value)
+  if (!isList && single === undefined) {
+    const got = isSeq(source.follow(value)) ? 'a list' : 'a map'
+    source.report(
+      value ?? keyNode,
+      source.follow(value) === undefined
+        ? `${name} needs a value (${form})`
+        : `${name} must be ${kind === 'list' ? 'a list' : 'one value'} (${form}), got ${got}`,
+    )
+    return undefined
+  }
+  const before = source.problems.length
+  const values = isList
+    ? source.texts(value, name).map(({ text }) => text)
+    : kind === 'list'
+      ? splitList(key, single!)
+      : [single!]
+  if (source.problems.length > before) return undefined
+  try {
+    parse(values)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    source.report(value, `${name} ${error.message}`)
+    return undefined
+  }
+  const isFile = FILE_SETTINGS.includes(key) && !NO_FILE.test(values[0]!)
+  return {
+    source: `${source.at(value)}: ${name}`,
+    values: isFile ? values.map((each) => resolve(folder, each)) : values,
+  }
+}
+
+function readServices(source: YamlSource, { value }: YamlEntry): ServiceEntry[] {
+  const map = source.follow(value)
+  if (isMap(map)) return source.entries(map).map((entry) => readService(source, entry))
+  if (map !== undefined)
+    source.report(value, 'services must be a map of service names to their nodes')
+  return []
+}
+
+function readService(source: YamlSource, { key, name, value }: YamlEntry): ServiceEntry {
+  let nodes = value
+  let balance: string | undefined
+  let keepAliveMs: number | undefined
+  let maxConnectionAgeMs: number | undefined
+  const body = source.follow(value)
+  if (isMap(body)) {
+    nodes = undefined
+    for (const entry of source.entries(body)) {
+      if (entry.name === 'nodes') nodes = entry.value
+      else if (entry.name === 'balance')
+        balance = readSetting(source, 'balance', entry, '')?.values[0]
+      else if (entry.name === 'keep_alive') keepAliveMs = readMs(source, 'keepAliveMs', entry)
+      else if (entry.name === 'max_connection_age')
+        maxConnectionAgeMs = readMs(source, 'maxConnectionAgeMs', entry)
+      else source.report(entry.key, unknownKey(entry.name, SERVICE_KEYS))
+    }
+  }
+  const texts =
+    source.follow(nodes) === undefined ? [] : source.texts(nodes, `nodes of service "${name}"`)
+  if (source.follow(nodes) === undefined || isEmptyList(source.follow(nodes))) {
+    source.report(
+      key,
+      `service "${name}" needs a list of nodes such as [127.0.0.1:9001, 127.0.0.1:9002]`,
+    )
+  }
+  try {
+    toService(name, [], '')
+    checkNodes(source, name, texts)
+  } catch (error) {
+    source.report(key, (error as Error).message)
+  }
+  return {
+    name,
+    nodes: texts.map(({ text }) => text),
+    balance,
+    keepAliveMs,
+    maxConnectionAgeMs,
+    at: source.at(key),
+  }
+}
+
+function readMs(
+  source: YamlSource,
+  key: 'keepAliveMs' | 'maxConnectionAgeMs',
+  entry: YamlEntry,
+): number | undefined {
+  const given = readSetting(source, key, entry, '')
+  return given && SETTINGS[key].parse(given.values)
+}
+
+function checkNodes(source: YamlSource, name: string, texts: readonly YamlText[]): void {
+  const ids = new Set<string>()
+  for (const { node, text } of texts) {
+    try {
+      const [{ id }] = toService(name, [text], '').nodes as [Node]
+      if (ids.has(id)) source.report(node, `service "${name}" lists ${id} twice`)
+      ids.add(id)
+    } catch (error) {
+      source.report(node, `service "${name}": ${(error as Error).message}`)
+    }
+  }
+}
+
+function isEmptyList(node: unknown): boolean {
+  return isSeq(node) && node.items.length === 0
+}
+
+function readPlugins(source: YamlSource, { key, value }: YamlEntry, folder: string): PluginEntry[] {
+  const list = source.follow(value)
+  if (isSeq(list)) return list.items.flatMap((item) => readPlugin(source, item, folder))
+  source.report(value ?? key, 'plugins must be a list of names and files; [] for none')
+  return []
+}
+
+function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEntry[] {
+  const node = source.follow(item)
+  const at = source.at(item)
+  const single = source.text(node)
+  if (single !== undefined) return [{ specifier: locate(single, folder), options: undefined, at }]
+  const entries = isMap(node) ? source.entries(node) : []
+  if (entries.length !== 1) {
+    source.report(
+      item,
+      'a plugin must be a name or a file, or one of these with its options: "name: {option: value}"',
+    )
+    return []
+  }
+  const { name, value } = entries[0]!
+  const options = source.follow(value)
+  if (options !== undefined && !isMap(options)) {
+    source.report(value, `options of plugin "${name}" must be a map`)
+    return []
+  }
+  return [
+    {
+      specifier: locate(name, folder),
+      options: isMap(options) ? source.toObject(options) : undefined,
+      at,
+    },
+  ]
+}
+
+/** A plugin as a file of `folder` when it is written like a file. */
+function locate(specifier: string, folder: string): string {
+  return /^\.{0,2}\//.test(specifier) ? resolve(folder, specifier) : specifier
+}
+
+function toKeys(command: Command): readonly string[] {
+  const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
+  return ['services', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
+}
+
+function unknownKey(name: string, known: readonly string[]): string {
+  const meant = suggest(name, known)
+  return `unknown key "${name}", ${meant === undefined ? `the keys are ${known.join(', ')}` : `did you mean "${meant}"?`}`
+}

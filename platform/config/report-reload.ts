@@ -1,0 +1,68 @@
+import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
+import type { Log } from '../process/log.ts'
+import { SETTINGS, type Settings } from '../settings/settings.ts'
+import { SETTING_KEYS } from '../settings/sources.ts'
+import { listOwn, listServices, OWN_SETTINGS } from './configured-services.ts'
+import { findOddities } from './lint.ts'
+import type { Configuration } from './load.ts'
+
+/** Tells what a reload changed, and which settings it could not. */
+export function reportReload(
+  before: Configuration,
+  after: Configuration,
+  restart: readonly string[],
+  log: Log,
+): void {
+  if (restart.length > 0) log.warn(`needs a restart to take effect: ${restart.join(', ')}`)
+  log.info(findChanges(before, after), 'configuration reloaded')
+  const told = findOddities(before)
+  for (const oddity of findOddities(after)) if (!told.includes(oddity)) log.warn(oddity)
+}
+
+/** Names of what differs, by kind; kinds without a difference are left out. Exported for its test. */
+export function findChanges(
+  before: Configuration,
+  after: Configuration,
+): Readonly<Record<string, readonly string[]>> {
+  const changes = {
+    ...compare('services', toServices(before), toServices(after)),
+    ...compare('plugins', toPlugins(before), toPlugins(after)),
+    settings: SETTING_KEYS.filter(
+      (key) => !LISTED_APART.includes(key) && !isEqual(before.settings[key], after.settings[key]),
+    ).map((key) => SETTINGS[key].name),
+  }
+  return Object.fromEntries(Object.entries(changes).filter(([, names]) => names.length > 0))
+}
+
+const LISTED_APART: readonly (keyof Settings)[] = ['backends', 'plugins']
+
+function toServices(configuration: Configuration): Map<string, unknown> {
+  const own = OWN_SETTINGS.map((key) => listOwn(configuration, key))
+  const services = new Map<string, unknown[]>()
+  for (const { name, nodes } of listServices(configuration))
+    services.set(name, [...(services.get(name) ?? own.map((values) => values.get(name))), ...nodes])
+  return services
+}
+
+function toPlugins(configuration: Configuration): Map<string, unknown> {
+  return new Map(
+    planPlugins(configuration).map((plugin) => [formatSpecifier(plugin), plugin.options]),
+  )
+}
+
+function compare(
+  what: string,
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): Record<string, readonly string[]> {
+  const kept = [...after.keys()].filter((name) => before.has(name))
+  return {
+    [`${what}Added`]: [...after.keys()].filter((name) => !before.has(name)),
+    [`${what}Removed`]: [...before.keys()].filter((name) => !after.has(name)),
+    [`${what}Changed`]: kept.filter((name) => !isEqual(before.get(name), after.get(name))),
+  }
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}

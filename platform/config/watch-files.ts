@@ -1,0 +1,80 @@
+import { type FSWatcher, readFileSync, watch } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { createChangedCheck } from '../../lib/io/file-fingerprint.ts'
+
+/** An editor writes in several steps, and some replace the file by a new one: wait until it is done. */
+const SETTLE_MS = 100
+
+/** Files that are looked after. */
+export interface WatchedFiles {
+  /** Looks after these files from now on. */
+  readonly set: (files: readonly string[]) => void
+  readonly close: () => void
+}
+
+/**
+ * Calls `onChange` when the content of a file became another.
+ *
+ * Folders are watched, not files: a file replaced by a rename, or a link switched to
+ * another folder (as Kubernetes does), would silently be lost otherwise.
+ */
+export function watchFiles(
+  onChange: () => void,
+  onTrouble: (folder: string, error: Error) => void,
+): WatchedFiles {
+  let contents = new Map<string, string | undefined>()
+  const watchers = new Map<string, FSWatcher>()
+  const haveChanged = createChangedCheck()
+  let timer: NodeJS.Timeout | undefined
+
+  const compare = (): void => {
+    let changed = false
+    for (const [file, before] of contents) {
+      const now = readOrUndefined(file)
+      if (now === before) continue
+      contents.set(file, now)
+      changed = true
+    }
+    if (changed) onChange()
+  }
+  const settle = (): void => {
+    if (!haveChanged([...contents.keys()])) return
+    clearTimeout(timer)
+    timer = setTimeout(compare, SETTLE_MS)
+  }
+  const open = (folder: string): void => {
+    try {
+      const watcher = watch(folder, { persistent: false }, settle)
+      watcher.on('error', (error) => onTrouble(folder, error))
+      watchers.set(folder, watcher)
+    } catch (error) {
+      onTrouble(folder, error as Error)
+    }
+  }
+
+  return {
+    set(files) {
+      const full = files.map((file) => resolve(file))
+      contents = new Map(full.map((file) => [file, contents.get(file) ?? readOrUndefined(file)]))
+      const folders = new Set(full.map((file) => dirname(file)))
+      for (const [folder, watcher] of watchers) {
+        if (folders.has(folder)) continue
+        watcher.close()
+        watchers.delete(folder)
+      }
+      for (const folder of folders) if (!watchers.has(folder)) open(folder)
+    },
+    close() {
+      clearTimeout(timer)
+      for (const watcher of watchers.values()) watcher.close()
+    },
+  }
+}
+
+function readOrUndefined(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}

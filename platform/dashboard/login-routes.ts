@@ -1,0 +1,103 @@
+import { GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { type JsonObject, parseJson } from '../../core/request/json/json.ts'
+import { ID } from './id.ts'
+import { mustBeOwnPage } from './same-origin.ts'
+import { findSession, findSessions, formatNoCookie, formatSessionCookie } from './session-cookie.ts'
+import type { Credentials, Session, Sessions } from './sessions.ts'
+
+const BODY_MAX_BYTES = 16 * 1024
+const JSON_TYPE = 'application/json'
+
+type Serve = (x: Exchange) => Promise<void>
+
+/**
+ * Serves `POST /login` and `/logout`, and `/session`: `GET` returns the session, `POST` renews it. Undefined: it is
+ * something else.
+ *
+ * @param maxAgeMs how long browsers store the cookie.
+ */
+export function createLoginDoor(
+  sessions: Sessions,
+  maxAgeMs: number,
+): (x: Exchange) => Promise<void> | undefined {
+  async function logIn(x: Exchange): Promise<void> {
+    mustBeOwnPage(x)
+    const session = await sessions.begin(await readCredentials(x), x.clientAddress)
+    await endAll(x)
+    answer(x, session, ['set-cookie', formatSessionCookie(x, session, maxAgeMs)])
+  }
+
+  async function logOut(x: Exchange): Promise<void> {
+    mustBeOwnPage(x)
+    await endAll(x)
+    x.reply(204, '', ['set-cookie', formatNoCookie(x), 'cache-control', 'no-store'])
+  }
+
+  async function show(x: Exchange): Promise<void> {
+    const session = findSession(x, sessions)
+    await sessions.check(session, x.clientAddress)
+    answer(x, session)
+  }
+
+  async function renew(x: Exchange): Promise<void> {
+    mustBeOwnPage(x)
+    const session = findSession(x, sessions)
+    await sessions.check(session, x.clientAddress)
+    sessions.touch(session)
+    answer(x, session)
+  }
+
+  /** Tokens that cannot be revoked are forgotten: only this process knew them. */
+  async function endAll(x: Exchange): Promise<void> {
+    for (const session of findSessions(x, sessions))
+      await sessions.end(session, x.clientAddress).catch(() => {})
+  }
+
+  function answer(x: Exchange, session: Session, cookie: readonly string[] = []): void {
+    const view = JSON.stringify(sessions.toView(session))
+    x.reply(200, view, ['content-type', JSON_TYPE, 'cache-control', 'no-store', ...cookie])
+  }
+
+  const doors: Readonly<Record<string, Readonly<Record<string, Serve>>>> = {
+    '/login': { POST: logIn },
+    '/logout': { POST: logOut },
+    '/session': { GET: show, POST: renew },
+  }
+  return (x) => {
+    const door = Object.hasOwn(doors, x.path) ? doors[x.path]! : undefined
+    if (door === undefined || (isLook(x) && door['GET'] === undefined)) return undefined
+    const serve = Object.hasOwn(door, x.method) ? door[x.method]! : undefined
+    if (serve !== undefined) return serve(x)
+    const methods = Object.keys(door).join(', ')
+    throw new GatewayError(ID, 405, `${x.path} takes ${methods}, got ${x.method}`, {
+      headers: ['allow', methods],
+    })
+  }
+}
+
+/** A page may be called like a door. */
+function isLook({ method }: Exchange): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** @throws {GatewayError} 415 for what forms of other pages could send, 413, 400 */
+async function readCredentials(x: Exchange): Promise<Credentials> {
+  const type = x.headers.get('content-type') ?? ''
+  if (type.split(';', 1)[0]!.trim().toLowerCase() !== JSON_TYPE)
+    throw new GatewayError(ID, 415, `the content type must be ${JSON_TYPE}, got ${type || 'none'}`)
+  const body = parseJson(await x.readBody(BODY_MAX_BYTES), 'request body', ID)
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new GatewayError(ID, 400, 'request body must be a JSON object with id and secret')
+  return {
+    id: readText(body, 'id'),
+    secret: readText(body, 'secret'),
+    namespace: body['namespace'] === undefined ? '' : readText(body, 'namespace'),
+  }
+}
+
+function readText(body: JsonObject, name: string): string {
+  const value = body[name]
+  if (typeof value === 'string' && value !== '') return value
+  throw new GatewayError(ID, 400, `${name} must be a text that is not empty`)
+}

@@ -1,0 +1,97 @@
+import type { Log } from '../process/log.ts'
+import type { Settings } from '../settings/settings.ts'
+import { type Address, formatAddress } from '../settings/values.ts'
+
+/** What is shown once the gateway serves. */
+export interface BannerFacts {
+  readonly version: string
+  readonly settings: Settings
+  /** The real port where 0 was asked for. */
+  readonly address: Address
+  /** Where health and metrics are told; undefined: nowhere. */
+  readonly admin?: string | undefined
+  readonly listener: string
+  /** Where the listener `node` serves besides; undefined: nowhere. */
+  readonly http2Address?: Address | undefined
+  readonly workers: number
+  readonly config: string | undefined
+  /** Full service names. */
+  readonly services: readonly string[]
+  readonly plugins: readonly string[]
+}
+
+/** On a line of a terminal, and in a log. */
+const NAMES_SHOWN = 8
+const NAMES_LOGGED = 100
+
+/** Tells that the gateway serves: a few lines on a terminal, one log line elsewhere. */
+export function printBanner(facts: BannerFacts, log: Log): void {
+  if (hasTerminal(log)) process.stderr.write(formatBanner(facts))
+  else
+    log.info(
+      toFields({ ...facts, services: toFirst(facts.services, NAMES_LOGGED) }),
+      'gateway ready',
+    )
+}
+
+/** Whether a person reads what is told. */
+export function hasTerminal(log: Log): boolean {
+  return process.stderr.isTTY && log.isLevelEnabled('info')
+}
+
+/** The lines for a terminal. Exported for its test. */
+export function formatBanner(facts: BannerFacts): string {
+  const { url, ...fields } = toFields(facts)
+  return formatFacts(`mx ${facts.version} gateway on ${url}`, fields)
+}
+
+/** A title, and a line for each fact that is one. */
+export function formatFacts(title: string, facts: object): string {
+  const rows = Object.entries(facts).filter(([, value]) => value !== undefined)
+  const width = Math.max(...rows.map(([key]) => key.length))
+  const lines = rows.map(([key, value]) => {
+    const text = Array.isArray(value) ? formatList(value) : String(value)
+    return `  ${key.padEnd(width)}  ${text}\n`
+  })
+  return `\n  ${title}\n\n${lines.join('')}\n`
+}
+
+function toFields({
+  version,
+  settings,
+  address,
+  admin,
+  listener,
+  http2Address,
+  workers,
+  config,
+  services,
+  plugins,
+}: BannerFacts) {
+  const scheme = settings.enableTls ? 'https' : 'http'
+  return {
+    url: `${scheme}://${formatAddress(address)}`,
+    version,
+    handler: settings.handler,
+    namespace: settings.namespace === '' ? 'none' : settings.namespace,
+    // A token may stand in front of the host.
+    registry: settings.registry.replace(/[^/]*@/, ''),
+    services,
+    plugins,
+    listener,
+    http2: http2Address && `${scheme}://${formatAddress(http2Address)}`,
+    workers,
+    config,
+    admin,
+  }
+}
+
+function formatList(names: readonly string[]): string {
+  return names.length === 0 ? 'none' : toFirst(names, NAMES_SHOWN).join(', ')
+}
+
+function toFirst(names: readonly string[], count: number): readonly string[] {
+  const rest = names.length - count
+  // One more is as short as its name.
+  return rest > 1 ? [...names.slice(0, count), `and ${rest} more`] : names
+}

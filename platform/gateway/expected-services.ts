@@ -1,0 +1,111 @@
+import { createStaticRegistry } from '../../adapters/registry/static.ts'
+import type { Registry, Service } from '../../core/contracts/registry.ts'
+import { createWatchers } from '../../core/registry/event-hub.ts'
+import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
+import { createJoinedRegistry } from '../../domain/mesh/registry/mesh-registry.ts'
+import type { FallbackServices } from '../../domain/mesh/registry/mesh-watch.ts'
+import type { Domains } from './routing/domains.ts'
+
+/**
+ * Services that have to run, whether or not they are registered at present: requests of them are 503, not 404, while they have no
+ * node. Known by the records of the runtime, so that a restart of the server forgets none.
+ */
+export interface ExpectedServices {
+  /** @param service without nodes; what it registered with last takes the place of its metadata and endpoints. */
+  readonly add: (domain: string, service: Service) => void
+  readonly remove: (domain: string, service: Pick<Service, 'name' | 'version'>) => void
+  /** The registry of the default domain, and the expected services that it does not have. */
+  readonly join: (registry: Registry) => Registry
+  /** The same for other domains. */
+  readonly joinDomains: (domains: Domains) => Domains
+}
+
+/** The expected services of one domain. */
+interface Expected extends FallbackServices {
+  readonly size: () => number
+  readonly add: (service: Service) => void
+  readonly remove: (name: string, version: string) => void
+  /** Takes over how a service that is expected describes itself. */
+  readonly describe: (service: Service) => void
+}
+
+export function createExpectedServices(): ExpectedServices {
+  const expected = new Map<string, Expected>()
+  const joined = new WeakMap<Registry, Registry>()
+  /** Domains where nothing is registered yet. */
+  const empty = new Map<string, Registry>()
+
+  function of(domain: string): Expected {
+    const known = expected.get(domain) ?? createExpected()
+    expected.set(domain, known)
+    return known
+  }
+
+  function join(domain: string, registry: Registry): Registry {
+    const known = joined.get(registry)
+    if (known !== undefined) return known
+    const services = of(domain)
+    const watchable = { ...registry, watch: registry.watch! }
+    registry.watch!(({ type, service }) => {
+      if (type !== 'delete') services.describe(service)
+    })
+    // Asks the registry whenever both may have a service.
+    const made = createJoinedRegistry(watchable, services, () => true)
+    joined.set(registry, made)
+    return made
+  }
+
+  function findEmpty(domain: string): Registry | undefined {
+    if ((expected.get(domain)?.size() ?? 0) === 0) return undefined
+    const known = empty.get(domain) ?? createStaticRegistry([])
+    empty.set(domain, known)
+    return known
+  }
+
+  return {
+    add: (domain, service) => of(domain).add(service),
+    remove: (domain, { name, version }) => of(domain).remove(name, version),
+    join: (registry) => join(DEFAULT_DOMAIN, registry),
+    joinDomains: ({ find }) => ({
+      find(domain) {
+        const registry = find(domain) ?? findEmpty(domain)
+        return registry === undefined ? undefined : join(domain, registry)
+      },
+    }),
+  }
+}
+
+function createExpected(): Expected {
+  /** By name, then version. */
+  const services = new Map<string, Map<string, Service>>()
+  const { watch, emit } = createWatchers()
+  return {
+    watch,
+    size: () => services.size,
+    getService: (name) => [...(services.get(name)?.values() ?? [])],
+    listServices: () => [...services.values()].flatMap((versions) => [...versions.values()]),
+
+    add(service) {
+      const { name, version } = service
+      const versions = services.get(name) ?? new Map<string, Service>()
+      if (versions.has(version)) return
+      services.set(name, versions.set(version, service))
+      emit({ type: 'create', service })
+    },
+
+    remove(name, version) {
+      const versions = services.get(name)
+      const service = versions?.get(version)
+      if (versions === undefined || service === undefined) return
+      versions.delete(version)
+      if (versions.size === 0) services.delete(name)
+      emit({ type: 'delete', service })
+    },
+
+    describe({ name, version, metadata, endpoints }) {
+      const versions = services.get(name)
+      if (endpoints.length > 0 && versions?.has(version))
+        versions.set(version, { name, version, metadata, endpoints, nodes: [] })
+    },
+  }
+}

@@ -1,0 +1,146 @@
+import type { Plugin } from '../../core/chain.ts'
+import type { Gate } from '../../core/contracts/auth.ts'
+import type { Registry, Service } from '../../core/contracts/registry.ts'
+import { RecentRequests } from '../../core/metrics/recent-requests.ts'
+import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import { toRegistryFault } from '../../core/registry/errors.ts'
+import { Default } from '../../core/schema.ts'
+import { createClosing } from '../../lib/async/disposer.ts'
+import { unavailable } from '../../sdk/errors.ts'
+import type { GatewayView } from '../../services/gateway/gateway-view.ts'
+import type { Explained, PluginMessage } from '../../services/gateway/messages.ts'
+import { maskOptions } from '../config/redact-options.ts'
+import { findDefinition } from '../plugins/load.ts'
+import type { PlannedPlugin } from '../plugins/plan.ts'
+import { createLog } from '../process/log.ts'
+import { formatAddress } from '../settings/values.ts'
+import { nameResolver } from './find-resolver.ts'
+import type { Api } from './gateway-server.ts'
+import type { Domains } from './routing/domains.ts'
+import { type Explanation, explain } from './routing/explain.ts'
+import { toRoutesPage } from './routing/routes-page.ts'
+
+export interface ToldGatewayOptions {
+  readonly registry: Registry
+  readonly domains: Domains
+  readonly gate: Gate
+}
+
+/** A gateway the service `api` tells of, which starts after it. */
+export interface ToldGateway {
+  /** For the gateway to count in. */
+  readonly metrics: RequestMetrics
+  readonly inFlight: () => number
+  readonly gateway: () => GatewayView | undefined
+  /** It runs from now on. */
+  readonly use: (api: Api) => void
+}
+
+/** Hooks in the order they run. */
+const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
+
+/** Characters of an answer that is no error. */
+const MAX_DETAIL = 1000
+
+/** What the service `api` tells of a gateway: by the settings, plugins and rules that are in force when it is asked. */
+export function createToldGateway(options: ToldGatewayOptions): ToldGateway {
+  let running: Api | undefined
+  let view: GatewayView | undefined
+  return {
+    metrics: new RequestMetrics(new RecentRequests()),
+    inFlight: () => running?.inFlight ?? 0,
+    gateway: () => view,
+    use(api) {
+      running = api
+      view = createView(api, options)
+    },
+  }
+}
+
+function createView(api: Api, { registry, domains, gate }: ToldGatewayOptions): GatewayView {
+  const log = createLog('silent')
+  return {
+    async listRoutes(request) {
+      const { configuration, registry } = api.inForce
+      const { settings } = configuration
+      return {
+        url: `${settings.enableTls ? 'https' : 'http'}://${formatAddress({ host: settings.address.host, port: api.port })}`,
+        handler: settings.handler,
+        resolver: settings.resolver || nameResolver(settings.handler),
+        namespace: settings.namespace,
+        ...toRoutesPage(await listServices(registry), settings, request),
+      }
+    },
+
+    listPlugins() {
+      const { plan, chain, configuration } = api.inForce
+      return plan.map((planned, i) =>
+        toPluginMessage(planned, chain.plugins[i]!, configuration.config.folder),
+      )
+    },
+
+    async explain(request) {
+      const closing = createClosing()
+      try {
+        const { configuration } = api.inForce
+        const parts = { configuration, registry, domains, gate, log }
+        return toMessage(await explain(request, parts, closing))
+      } finally {
+        await closing.close()
+      }
+    },
+  }
+}
+
+async function listServices(registry: Registry): Promise<readonly Service[]> {
+  try {
+    return await registry.listServices()
+  } catch (error) {
+    throw unavailable('api', toRegistryFault(error), { cause: error })
+  }
+}
+
+function toPluginMessage(
+  { specifier, options, source }: PlannedPlugin,
+  plugin: Plugin,
+  folder: string | undefined,
+): PluginMessage {
+  const definition = findDefinition(specifier, folder)
+  const filled =
+    definition === undefined ? options : Default(definition.options, structuredClone(options))
+  return {
+    name: plugin.name,
+    description: definition?.description ?? '',
+    source,
+    specifier,
+    hooks: HOOKS.filter((hook) => plugin[hook] !== undefined),
+    options: maskOptions(filled as object, definition?.options),
+  }
+}
+
+function toMessage(explanation: Explanation): Explained {
+  const { stages, route, handler = '', rulings, nodes, sentTo, answer, ...rest } = explanation
+  return {
+    ...rest,
+    handler,
+    stages: stages.map(({ plugin, hook }) => ({ plugin: plugin ?? '', hook })),
+    ...(route !== undefined && {
+      route: {
+        service: route.service,
+        endpoint: route.endpoint,
+        handler: route.handler ?? '',
+        variables: (route.variables ?? []).map(([name, value]) => ({ name, value })),
+      },
+    }),
+    rulings: rulings.map(({ rule, ...ruling }) => ({ ...ruling, rule: rule?.id ?? '' })),
+    nodes: nodes ?? [],
+    sent_to: sentTo ?? '',
+    ...(answer !== undefined && {
+      answer: {
+        status: answer.status,
+        id: answer.error?.id ?? '',
+        detail: answer.error?.message ?? answer.body.slice(0, MAX_DETAIL),
+      },
+    }),
+  }
+}

@@ -1,0 +1,138 @@
+import { type Chain, compileChain, type ReportFault } from '../../core/chain.ts'
+import type { Gate } from '../../core/contracts/auth.ts'
+import type { Registry, Service } from '../../core/contracts/registry.ts'
+import type { TokenSource } from '../../core/contracts/token-source.ts'
+import type { Tracer } from '../../core/contracts/tracer.ts'
+import { createEgressPolicy, type EgressPolicy } from '../../core/egress/egress-policy.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { dashboardCookie } from '../../core/http/dashboard-cookie.ts'
+import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
+import type { Closing } from '../../lib/async/disposer.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import { isServerText } from '../../sdk/auth/credentials.ts'
+import { findOwnTokens } from '../../sdk/internal/tokens.ts'
+import { listNames, listServices } from '../config/configured-services.ts'
+import type { Configuration } from '../config/load.ts'
+import { buildPlugins } from '../plugins/build.ts'
+import type { PlannedPlugin } from '../plugins/plan.ts'
+import type { Log } from '../process/log.ts'
+import { openPlatformClient } from '../server/platform-account.ts'
+import { createConfiguredRegistry } from '../server/registries.ts'
+import type { Settings } from '../settings/settings.ts'
+import { createForwarding, type EventSinks } from './handlers.ts'
+import type { Domains } from './routing/domains.ts'
+import { createGatewayRouting } from './routing/gateway-routing.ts'
+import type { Routing } from './routing/routing.ts'
+import { createOutsideCheck } from './warn-unreachable-services.ts'
+
+export interface DecidingOptions {
+  readonly configuration: Configuration
+  /** The one in force by now. @default always the first */
+  readonly current?: () => Configuration
+  /** Where services are looked up besides those of the configuration. @default by the settings */
+  readonly registry?: Registry | undefined
+  readonly domains?: Domains | undefined
+  readonly events: EventSinks
+  /** Undefined: everybody is let in. */
+  readonly gate: Gate | undefined
+  /** Begins the spans of requests. @default nobody does */
+  readonly tracer?: Tracer | undefined
+  /** Outgoing address policy. @default one of the configuration */
+  readonly egress?: EgressPolicy | undefined
+  /** How the nodes of a service are reached and chosen. */
+  readonly upstream: (service: string) => UpstreamOptions
+  readonly log: Log
+}
+
+/** All of a gateway that decides what becomes of a request: everything but its port. */
+export interface Deciding {
+  readonly routing: Routing
+  readonly registry: Registry
+  /** Why nothing is known from the registry; undefined: it has answered once since the start. */
+  readonly problem: () => Maybe<string | undefined>
+  /** Takes over another list of services. */
+  readonly replace: (services: readonly Service[]) => void
+  /**
+   * The chain of a configuration.
+   *
+   * @throws {SettingsError} when a plugin cannot be built.
+   */
+  readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<BuiltChain>
+}
+
+export interface BuiltChain {
+  readonly chain: Chain
+  /** Name of the handler that a routed exchange goes to. */
+  readonly handlerOf: (x: Exchange) => string
+}
+
+/** @throws {Error} when the registry can never be asked. What is opened is closed by `closing`. */
+export async function openDeciding(options: DecidingOptions, closing: Closing): Promise<Deciding> {
+  const { configuration, domains, events, gate, tracer, upstream, log } = options
+  const { current = () => configuration } = options
+  const { settings } = configuration
+  const source: Registry | Settings['registry'] = options.registry ?? settings.registry
+  const tokens = typeof source === 'string' ? await openTokens(settings, closing) : undefined
+  const { registry, loaded, problem, replace } = createConfiguredRegistry(
+    source,
+    listServices(configuration),
+    tokens,
+  )
+  closing.add(() => registry.close?.())
+  await loaded
+  const routing = createGatewayRouting({
+    settings,
+    registry,
+    domains,
+    upstream,
+    onServices: createOutsideCheck({
+      settings: () => current().settings,
+      configured: () => listNames(current()),
+      onWarning: (message) => log.warn(message),
+    }),
+    log,
+  })
+  closing.add(routing.close)
+
+  return {
+    routing,
+    registry,
+    problem,
+    replace,
+
+    async buildChain(next, plan) {
+      const egress = options.egress ?? createEgressPolicy(next.settings)
+      const plugins = await buildPlugins(plan, {
+        log,
+        nowMs: Date.now,
+        configDir: next.config.folder,
+        gate,
+        tracer,
+        egress,
+      })
+      const { isCallAllowed } = egress
+      const context = { events, find: routing.find, upstream, isCallAllowed }
+      const forwarding = createForwarding(next.settings, context, routing.route)
+      // Last: the plugins before it have the place of their plan.
+      const all = [...plugins, dashboardCookie]
+      const chain = compileChain(all, forwarding.route, forwarding.handle)
+      const close = async (onFault: ReportFault): Promise<void> => {
+        await chain.close(onFault)
+        await forwarding.close()
+      }
+      return { chain: { ...chain, close }, handlerOf: forwarding.handlerOf }
+    },
+  }
+}
+
+/** Whom the gateway is for the registry of a platform, whose rules may keep strangers out; undefined: its registry is of none. */
+async function openTokens(settings: Settings, closing: Closing): Promise<TokenSource | undefined> {
+  const { registry, auth } = settings
+  if (!isServerText(registry)) return undefined
+  const client = await openPlatformClient(
+    auth === 'none' ? { registry } : { proxy: auth },
+    settings,
+  )
+  closing.add(() => client.close())
+  return findOwnTokens(client)
+}

@@ -1,0 +1,46 @@
+import { suggest } from '../../../lib/text/did-you-mean.ts'
+import type { Explanation } from './explain.ts'
+
+/** Services and endpoints that are named. */
+const MAX_NAMES = 20
+
+/** Why the gateway itself answers, and what to do about it. */
+export function toWhy({
+  stages,
+  answer,
+  route,
+  known,
+  endpoints,
+  rulings,
+  account,
+}: Omit<Explanation, 'why'>): string {
+  const { plugin, hook } = stages.at(-1) ?? { plugin: undefined, hook: 'onRequest' }
+  const { status = 0, error } = answer ?? {}
+  const where = plugin === undefined ? `the step ${hook}` : `plugin ${plugin} (${hook})`
+  if (error === undefined) return `${where} answers it itself`
+  if (status === 404 && route === undefined && known.length > 0) {
+    const meant = known.find((name) => name.endsWith(`.${error.id}`)) ?? suggest(error.id, known)
+    const list = known.slice(0, MAX_NAMES).join(', ')
+    return meant === undefined ? `there are ${list}` : `did you mean ${meant}? There are ${list}`
+  }
+  if (status === 404 && error.message.startsWith('service not found'))
+    return 'nothing is registered: name services in mx.yaml or with --backend, or a registry with --registry'
+  if (status === 404 && endpoints.length > 0)
+    return `the service declares ${endpoints.slice(0, MAX_NAMES).join(', ')}`
+  const denied = rulings.find(({ granted }) => !granted)
+  if (status === 401 && denied !== undefined) {
+    const cause =
+      denied.rule === undefined ? 'no rule grants it' : `rule ${denied.rule.id} denies it`
+    const hint =
+      account === '' ? ': show who calls, by "Authorization: Bearer $(mx user token)"' : ''
+    return `${cause} to ${account || 'nobody that is known'}${hint}`
+  }
+  if (status === 503 && error.message.includes('no node'))
+    return 'the service is registered, and none of its nodes can be used'
+  if (status === 503 && error.message.endsWith('the registry does not answer'))
+    return 'see whether the registry runs, at the address that --registry, or the environment of --server, names'
+  if (status === 503 && error.message.endsWith('the registry refuses access'))
+    return 'the account of the gateway (--auth_id, MX_AUTH_SECRET), or the token of --registry, is wrong or may not read the registry'
+  if (stages.length === 0) return 'it is refused where it comes in, before any plugin runs'
+  return `${where} refuses it`
+}

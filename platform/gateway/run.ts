@@ -1,0 +1,329 @@
+import cluster, { type Worker } from 'node:cluster'
+import { availableParallelism } from 'node:os'
+import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { readAll } from '../admin/metrics/read-all.ts'
+import { createWorkerMetrics } from '../admin/metrics/worker-metrics.ts'
+import { createProcessAdmin } from '../admin/process-admin.ts'
+import { createWorkerReadiness } from '../admin/worker-readiness.ts'
+import { listNames } from '../config/configured-services.ts'
+import { findOddities } from '../config/lint.ts'
+import {
+  type Configuration,
+  configurationFrom,
+  keepFixed,
+  type LoadConfiguration,
+} from '../config/load.ts'
+import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
+import { createReloader, logRefusal } from '../config/reloader.ts'
+import { reportReload } from '../config/report-reload.ts'
+import { pluginFiles } from '../plugins/load.ts'
+import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
+import { createLog, type Log } from '../process/log.ts'
+import { claimPort } from '../process/port.ts'
+import { endAfter, logWarnings, obeySignals, surviveFaults } from '../process/signals.ts'
+import { readVersion } from '../process/version.ts'
+import { findMisspelt } from '../settings/env.ts'
+import { parseFlags } from '../settings/flags.ts'
+import type { Settings } from '../settings/settings.ts'
+import { type Address, parseAddress } from '../settings/values.ts'
+import { OWN_FOLDER, openTls } from '../tls/open.ts'
+import { answerQuestions } from '../workers/ipc-rpc.ts'
+import { askLastGood, keepLastGood, tellLastGood } from '../workers/last-good-config.ts'
+import { obeyRestarts } from '../workers/on-sigusr2.ts'
+import { obeyPrimary } from '../workers/worker-ipc.ts'
+import { receiveTls, shareTls } from '../workers/worker-tls.ts'
+import {
+  ADDRESS_VARIABLE,
+  explainVersion,
+  HTTP2_ADDRESS_VARIABLE,
+  IN_PLACE_VARIABLE,
+  startWorkers,
+  type Workers,
+} from '../workers/workers.ts'
+import { type BannerFacts, printBanner } from './banner.ts'
+import { openClientCa } from './choose-listener.ts'
+import { type Api, type ApiParts, startApi } from './gateway-server.ts'
+
+/** For a start that has opened its port, or is about to, to be told of: what it waits for may never come. */
+const START_GRACE_MS = 2000
+
+/**
+ * Runs `mx api` with these flags in this process until a signal ends it, however early. Returns where, once it serves; undefined: it will
+ * not, for a signal came before.
+ *
+ * @throws {SettingsError} for wrong settings, {@link Error} with one line for whatever else keeps it from serving; nothing is left running then.
+ */
+export async function runApi(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Address | undefined> {
+  const { given, problems } = parseFlags(words)
+  const load = configurationFrom(given, env, 'api', problems)
+  const shared = env[ADDRESS_VARIABLE]
+  if (cluster.isWorker && shared !== undefined)
+    return runWorker(load, parseAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
+  const configuration = await load()
+  const { settings } = configuration
+  const log = openLog(settings)
+  for (const problem of findMisspelt(env)) log.warn(problem)
+  const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
+  let port: number | undefined
+  if (count > 1 || settings.hotRestart) port = await runPrimary(load, configuration, count, log)
+  else port = await runAlone(load, configuration, log)
+  return port === undefined ? undefined : { ...settings.address, port }
+}
+
+function openLog({ logLevel }: Settings): Log {
+  const log = createLog(logLevel)
+  logWarnings(log)
+  return log
+}
+
+/** Both return the port; undefined: a signal came before it served. */
+async function runAlone(
+  load: LoadConfiguration,
+  configuration: Configuration,
+  log: Log,
+): Promise<number | undefined> {
+  const { file } = configuration
+  const stopper = new AbortController()
+  const { signal } = stopper
+  const admin = createProcessAdmin(configuration, log)
+  const starting = admin.start(() =>
+    startApi({ configuration, log, signal, ...toCounted(admin.url) }),
+  )
+  let watched: Reloading | undefined
+  const stop = async (): Promise<void> => {
+    watched?.close()
+    stopper.abort()
+    const api = await inStartTime(starting)
+    await api?.drain()
+    await admin.close()
+  }
+  obeySignals({ ...admin, stop, reload: () => watched?.reload() }, log)
+  obeyRestarts(undefined, log)
+  const api = await unlessAborted(starting, signal)
+  if (api === undefined) return undefined
+  admin.tell({
+    problems: api.problems,
+    metrics: () => readAll(api.measured),
+    drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
+  })
+  const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
+  watched = reloadOnChange(createReloader(load, api.reload, log), files, log)
+  surviveFaults(log)
+  announce(configuration, { ...api, admin: admin.url }, 1, log)
+  admin.warn()
+  return api.port
+}
+
+async function runPrimary(
+  load: LoadConfiguration,
+  configuration: Configuration,
+  count: number,
+  log: Log,
+): Promise<number | undefined> {
+  let current = configuration
+  let asked = configuration.settings
+  const { settings, file } = configuration
+  const stopper = new AbortController()
+  const { signal } = stopper
+  const port = await claimPort(settings.address)
+  const drainTimeoutMs = (): number => current.settings.drainTimeoutMs
+  const address = { ...settings.address, port }
+  const http2Address = settings.http2Address && {
+    ...settings.http2Address,
+    port: await claimPort(settings.http2Address, 'http2_address'),
+  }
+  const admin = createProcessAdmin(configuration, log)
+  // Of all processes one orders certificates.
+  const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
+  const share = shareTls(tls)
+  const keep = keepLastGood()
+  const attach = (worker: Worker): void => {
+    share(worker)
+    keep(worker)
+  }
+  const starting = admin.start(() =>
+    startWorkers({
+      ...{ count, address, http2Address, log },
+      config: () => current.file,
+      ...{ attach, drainTimeoutMs, signal },
+    }),
+  )
+  let watched: Reloading | undefined
+  let workers: Workers | undefined
+  const stop = async (): Promise<void> => {
+    watched?.close()
+    stopper.abort()
+    const started = await starting.catch(() => undefined)
+    await started?.drain()
+    await tls?.close()
+    await admin.close()
+  }
+  const leave = (): void => {
+    admin.leave()
+    workers?.leave()
+  }
+  obeySignals({ ...admin, leave, stop, reload: () => watched?.reload() }, log)
+  obeyRestarts(async () => workers?.replace(), log)
+  workers = await unlessAborted(starting, signal).catch(async (error: unknown) => {
+    await tls?.close()
+    throw error
+  })
+  if (workers === undefined) return undefined
+  const { ask, reload } = workers
+  admin.tell({
+    problems: createWorkerReadiness(ask),
+    metrics: createWorkerMetrics(() => ask('metrics')),
+    drainDelayMs: () => current.settings.drainDelayMs,
+  })
+  const apply = (next: Configuration): void => {
+    const { settings, restart } = keepFixed(current.settings, next.settings, asked)
+    const before = current
+    current = { ...next, settings }
+    asked = next.settings
+    log.level = settings.logLevel
+    reload()
+    reportReload(before, current, restart, log)
+  }
+  const files = (): readonly string[] => (file === undefined ? [] : [file])
+  watched = reloadOnChange(createReloader(load, apply, log), files, log)
+  surviveFaults(log)
+  const { listener } = settings
+  const http2Port = http2Address?.port
+  announce(configuration, { listener, port, http2Port, admin: admin.url }, count, log)
+  admin.warn()
+  return port
+}
+
+/** What comes about in the time that a start may take once nobody wants it any more; undefined: nothing. */
+async function inStartTime<T>(starting: Promise<T>): Promise<T | undefined> {
+  const started = starting.catch(() => undefined)
+  return (await isDoneIn(started, START_GRACE_MS)) ? await started : undefined
+}
+
+/** What comes about; undefined: somebody ends it, whatever becomes of it. */
+async function unlessAborted<T>(starting: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    const started = await starting
+    return signal.aborted ? undefined : started
+  } catch (error) {
+    if (signal.aborted) return undefined
+    throw error
+  }
+}
+
+/** A worker is told by the primary when to reload and when to end; plugin files it watches itself. */
+async function runWorker(
+  load: LoadConfiguration,
+  address: Address,
+  http2: string | undefined,
+): Promise<Address> {
+  const http2Address = http2 === undefined ? undefined : parseAddress(http2)
+  const loadShared: LoadConfiguration = async (text) => {
+    const { settings, ...rest } = await load(text)
+    return { ...rest, settings: { ...settings, address, http2Address } }
+  }
+  // Others are to read what there is; a primary of another version may not know the question.
+  const last = IN_PLACE_VARIABLE in process.env ? await askLastGood() : undefined
+  const { configuration, refusal } = await loadOrKeep(loadShared, last?.config)
+  const { settings } = configuration
+  const log = openLog(settings)
+  if (refusal !== undefined) logRefusal(refusal, log)
+  const version = explainVersion(process.env)
+  if (version !== undefined) log.warn(version)
+  const { adminAddress, enableAcme } = settings
+  const tls = enableAcme
+    ? await receiveTls()
+    : await openTls(settings, log, { folder: OWN_FOLDER, last: last?.pairs })
+  const clientCa = openClientCa(settings, log, last?.clientCa)
+  const api = await startApi({
+    ...{ configuration, log, shared: true, tls, clientCa },
+    ...toCounted(adminAddress),
+  })
+  const tell = (pairs = tls?.pairs ?? []): void =>
+    tellLastGood({
+      config: api.inForce.configuration.config.text,
+      // Those of ACME are the primary's.
+      pairs: enableAcme ? [] : pairs,
+      clientCa: clientCa?.pem ?? '',
+    })
+  tell()
+  tls?.onChange(tell)
+  clientCa?.onChange(() => tell())
+  const reload = async (next: Configuration): Promise<void> => {
+    await api.reload(next)
+    tell()
+  }
+  answerQuestions({ problems: api.problems, metrics: () => readAll(api.measured) })
+  const watched = reloadOnChange(createReloader(loadShared, reload, log), pluginFiles, log)
+  let draining = false
+  const drain = (hasSuccessor?: boolean): void => {
+    if (draining) return
+    draining = true
+    watched.close()
+    endAfter(api.drain(hasSuccessor), log)
+  }
+  surviveFaults(log)
+  // A terminal sends Ctrl-C to the primary too, which decides; a worker left alone ends.
+  process.on('SIGINT', () => {})
+  process.on('SIGHUP', () => {})
+  process.on('SIGUSR2', () => {})
+  // Sent to the primary, too, where it is sent to all processes of a service.
+  process.on('SIGTERM', () =>
+    setTimeout(drain, api.inForce.configuration.settings.drainDelayMs, false),
+  )
+  process.on('disconnect', () => drain())
+  obeyPrimary(api, { reload: watched.reload, drain })
+  return address
+}
+
+/**
+ * What there is, or, while that is refused, what others served by.
+ *
+ * @throws {SettingsError} when they served by nothing.
+ */
+async function loadOrKeep(
+  load: LoadConfiguration,
+  last: string | undefined,
+): Promise<{ readonly configuration: Configuration; readonly refusal?: unknown }> {
+  try {
+    return { configuration: await load() }
+  } catch (refusal) {
+    if (last === undefined) throw refusal
+    return { configuration: await load(last), refusal }
+  }
+}
+
+/** What is told nowhere is not counted. */
+function toCounted(admin: unknown): Pick<ApiParts, 'metrics'> {
+  return admin === undefined ? {} : { metrics: new RequestMetrics() }
+}
+
+type Announced = Pick<BannerFacts, 'listener' | 'admin'> & Pick<Api, 'port' | 'http2Port'>
+
+function announce(
+  configuration: Configuration,
+  { listener, port, http2Port, admin }: Announced,
+  workers: number,
+  log: Log,
+): void {
+  const { settings, file } = configuration
+  const facts = {
+    version: readVersion(),
+    settings,
+    address: { ...settings.address, port },
+    admin,
+    listener,
+    http2Address:
+      http2Port === undefined ? undefined : { ...settings.http2Address!, port: http2Port },
+    workers,
+    config: file,
+    services: listNames(configuration),
+    plugins: planPlugins(configuration).map(formatSpecifier),
+  }
+  printBanner(facts, log)
+  for (const oddity of findOddities(configuration)) log.warn(oddity)
+}

@@ -1,0 +1,123 @@
+import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import { parseBalance } from '../../core/upstream/balance/parse-balance.ts'
+import type { Timeouts } from '../../core/upstream/http1/connection.ts'
+import { Http2Pool } from '../../core/upstream/http2/pool.ts'
+import type { EjectionOptions } from '../../core/upstream/outlier-detection.ts'
+import { Pool } from '../../core/upstream/pool/pool.ts'
+import type { PoolAddress, UpstreamOptions } from '../../core/upstream/upstream.ts'
+import { listOwn } from '../config/configured-services.ts'
+import type { Configuration } from '../config/load.ts'
+import type { Log } from '../process/log.ts'
+import type { Settings } from '../settings/settings.ts'
+
+/** How the nodes of services are reached and chosen, by the configuration in force. */
+export interface Upstreams {
+  /** Of one service. */
+  readonly of: (service: string) => UpstreamOptions
+  /** Takes over another configuration; whoever has services in use asks again. */
+  readonly use: (configuration: Configuration) => void
+}
+
+export interface UpstreamsOptions {
+  /** Connections to backends at a time, of all nodes together. */
+  readonly maxConnections: number
+  readonly findCaller: UpstreamOptions['findCaller']
+  /** Counts retries and ejections. @default nobody does */
+  readonly metrics?: RequestMetrics | undefined
+  readonly log: Log
+}
+
+/** Idle time of an HTTP/2 connection, whose end the backend announces. */
+const HTTP2_KEEP_ALIVE_MS = 60_000
+/** Requests that may wait for a connection to one node, once it has as many as it may. */
+const MAX_WAITING = 1024
+
+export function createUpstreams(
+  configuration: Configuration,
+  { maxConnections, findCaller, metrics, log }: UpstreamsOptions,
+): Upstreams {
+  let { balance, keepAliveMs, maxConnectionAgeMs } = configuration.settings
+  let balances = listOwn(configuration, 'balance')
+  let keepAlives = listOwn(configuration, 'keepAliveMs')
+  let maxAges = listOwn(configuration, 'maxConnectionAgeMs')
+  const ejection = toEjection(configuration.settings)
+  const timeouts = toTimeouts(configuration.settings)
+  const budget = { left: maxConnections }
+  const createPool = (
+    service: string,
+    { host, port, secure, pipeline, lookup }: PoolAddress,
+  ): Pool => {
+    return new Pool({
+      host,
+      port,
+      secure,
+      lookup,
+      pipeline,
+      timeouts,
+      // A reload changes both for open pools, too.
+      get keepAliveMs() {
+        return keepAlives.get(service) ?? keepAliveMs
+      },
+      get maxAgeMs() {
+        return maxAges.get(service) ?? maxConnectionAgeMs
+      },
+      maxConnections,
+      budget,
+      maxWaiting: MAX_WAITING,
+    })
+  }
+  const createHttp2Pool = (
+    service: string,
+    { host, port, secure, lookup }: PoolAddress,
+  ): Http2Pool => {
+    return new Http2Pool({
+      host,
+      port,
+      secure,
+      lookup,
+      timeouts,
+      keepAliveMs: HTTP2_KEEP_ALIVE_MS,
+      get maxAgeMs() {
+        return maxAges.get(service) ?? maxConnectionAgeMs
+      },
+      maxConnections,
+      budget,
+      maxWaiting: MAX_WAITING,
+    })
+  }
+  return {
+    of: (service) => {
+      const counters = metrics?.services.of(service)
+      return {
+        balance: parseBalance(balances.get(service) ?? balance),
+        ejection,
+        createPool: (address) => createPool(service, address),
+        createHttp2Pool: (address) => createHttp2Pool(service, address),
+        ...(findCaller && { findCaller }),
+        onSkip: (node, reason) => log.warn({ service, node: node.id }, `node left out: ${reason}`),
+        onEject(node, forMs) {
+          if (counters !== undefined) counters.ejections++
+          log.warn({ service, node: node.id, forMs }, 'node ejected after failures')
+        },
+        onReturn: (node) => log.info({ service, node: node.id }, 'node is back'),
+        onRetry: counters && (() => void counters.retries++),
+      }
+    },
+
+    use(next) {
+      ;({ balance, keepAliveMs, maxConnectionAgeMs } = next.settings)
+      balances = listOwn(next, 'balance')
+      keepAlives = listOwn(next, 'keepAliveMs')
+      maxAges = listOwn(next, 'maxConnectionAgeMs')
+      Object.assign(timeouts, toTimeouts(next.settings))
+    },
+  }
+}
+
+function toEjection({ ejectionFailures, ejectionByStatus }: Settings): EjectionOptions {
+  return { failuresInRow: ejectionFailures, countsStatus: ejectionByStatus }
+}
+
+function toTimeouts({ connectTimeoutMs, replyTimeoutMs, idleTimeoutMs }: Settings): Timeouts {
+  return { connectMs: connectTimeoutMs, replyMs: replyTimeoutMs, idleMs: idleTimeoutMs }
+}

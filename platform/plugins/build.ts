@@ -1,0 +1,41 @@
+import type { Plugin } from '../../core/chain.ts'
+import type { PluginEnv } from '../../core/plugin/define.ts'
+import { OptionsError } from '../../core/plugin/options.ts'
+import { SettingsError } from '../settings/sources.ts'
+import { loadPlugin } from './load.ts'
+import { PLUGIN_FLAG, type PlannedPlugin } from './plan.ts'
+
+/**
+ * Builds the plugins of a plan.
+ *
+ * @throws {SettingsError} naming every plugin that cannot be built and where it was asked for; none is left open then.
+ */
+export async function buildPlugins(
+  plan: readonly PlannedPlugin[],
+  env: PluginEnv,
+): Promise<readonly Plugin[]> {
+  const plugins: Plugin[] = []
+  const problems: string[] = []
+  for (const planned of plan) {
+    try {
+      plugins.push(await loadPlugin(planned.specifier, planned.options, env))
+    } catch (error) {
+      problems.push(...explain(error as Error, planned))
+    }
+  }
+  if (problems.length === 0) return plugins
+  for (const plugin of plugins.toReversed()) await plugin.close?.()
+  throw new SettingsError(problems)
+}
+
+function explain(error: Error, { specifier, source }: PlannedPlugin): string[] {
+  if (!(error instanceof OptionsError)) return [`${source}: ${error.message}`]
+  const { problems, missing } = error
+  const lines = problems.map((problem) => `${source}: ${problem}`)
+  if (source !== PLUGIN_FLAG || missing.length === 0) return lines
+  const options = missing.map((name) => `${name}: ...`).join(', ')
+  return [
+    ...lines,
+    `${source} cannot give options; list the plugin in mx.yaml instead, under "plugins": "- ${specifier}: { ${options} }"`,
+  ]
+}

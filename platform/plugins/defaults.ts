@@ -1,0 +1,96 @@
+import { isIP } from 'node:net'
+import { readOtlpVariables } from '../../core/tracing/otlp-variables.ts'
+import type { Settings } from '../settings/settings.ts'
+
+/** A plugin that runs without being asked for. */
+export interface DefaultPlugin {
+  readonly name: string
+  /** The setting that is void without it. */
+  readonly setting?: keyof Settings
+  /** It keeps strangers out, of the gateway or of the dashboard too: only its setting switches it off, no list of plugins in `mx.yaml`. */
+  readonly guard?: 'gateway' | 'everywhere'
+  /** Its options; undefined when it would have no effect and is left out. */
+  readonly options: (settings: Settings) => object | undefined
+}
+
+const ANY_CLIENT = ['0.0.0.0/0', '::/0', 'unix']
+
+/** The default plugins, in chain order. `plugins:` in `mx.yaml` replaces the list, but for its guards. */
+export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
+  { name: 'request-id', options: () => ({}) },
+  {
+    name: 'tracing',
+    setting: 'tracingTrust',
+    options: ({ tracingTrust }) => {
+      if (!readOtlpVariables().isOn) return undefined
+      return { trust: tracingTrust === 'any' ? ANY_CLIENT : tracingTrust }
+    },
+  },
+  {
+    name: 'access-log',
+    setting: 'accessLog',
+    options: ({ accessLog }) =>
+      accessLog === 'off' ? undefined : { path: accessLog === 'on' ? 'stdout' : accessLog },
+  },
+  {
+    name: 'server-timing',
+    setting: 'serverTiming',
+    options: ({ serverTiming }) => {
+      if (serverTiming === 'any') return {}
+      return serverTiming.length === 0 ? undefined : { clients: serverTiming }
+    },
+  },
+  {
+    name: 'time-limit',
+    setting: 'requestTimeoutMs',
+    options: ({ requestTimeoutMs }) =>
+      requestTimeoutMs === Number.POSITIVE_INFINITY ? undefined : { limit: requestTimeoutMs },
+  },
+  {
+    name: 'hosts',
+    setting: 'hosts',
+    guard: 'everywhere',
+    options: ({ hosts, address, http2Address = address }) => {
+      if (hosts === 'any') return undefined
+      const names = [address.host, http2Address.host].filter((host) => isIP(host) === 0)
+      return { allow: names.length === 0 ? hosts : [...hosts, ...names] }
+    },
+  },
+  {
+    name: 'origins',
+    setting: 'webOrigins',
+    guard: 'everywhere',
+    options: ({ webOrigins, corsOrigins }) => {
+      if (webOrigins === 'any' || corsOrigins.includes('*')) return undefined
+      return { allow: [...webOrigins, ...corsOrigins] }
+    },
+  },
+  {
+    name: 'cors',
+    setting: 'corsOrigins',
+    options: ({ corsOrigins }) => (corsOrigins.length === 0 ? undefined : { origins: corsOrigins }),
+  },
+  { name: 'namespace', options: ({ namespace }) => (namespace === '' ? undefined : { namespace }) },
+  {
+    name: 'forwarded',
+    setting: 'trustedProxies',
+    options: ({ trustedProxies, trustedProxiesHeader, trustedProxiesOptional }) => ({
+      trusted: trustedProxies,
+      header: trustedProxiesHeader,
+      optional: trustedProxiesOptional,
+    }),
+  },
+  {
+    name: 'auth',
+    setting: 'auth',
+    guard: 'gateway',
+    options: ({ auth, forwardToken, forwardAccount }) =>
+      auth === 'none' ? undefined : { forwardToken, forwardAccount },
+  },
+  {
+    name: 'body-limit',
+    setting: 'maxBodyBytes',
+    options: ({ maxBodyBytes }) =>
+      maxBodyBytes === Number.POSITIVE_INFINITY ? undefined : { limit: maxBodyBytes },
+  },
+]

@@ -1,0 +1,131 @@
+import type { Gate } from '../../core/contracts/auth.ts'
+import type { Registry } from '../../core/contracts/registry.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { PROXY_ID } from '../../core/rpc/hops.ts'
+import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { type AddressSet, createAddressSet } from '../../lib/net/cidr-set.ts'
+import { findLocalCaller } from '../../sdk/internal/local-services.ts'
+import type { ServiceHost } from '../../sdk/service/shared-port.ts'
+import type { Configuration } from '../config/load.ts'
+import { logOutage } from '../gateway/log-outage.ts'
+import type { Domains } from '../gateway/routing/domains.ts'
+import { createUpstreams } from '../gateway/upstreams.ts'
+import type { Log } from '../process/log.ts'
+import type { Settings } from '../settings/settings.ts'
+import { type Address, formatAddress } from '../settings/values.ts'
+import { createProxyFinder } from './resolve-upstream.ts'
+import { openRpcProxy, type RpcProxy } from './rpc-proxy.ts'
+
+export interface ServerProxyOptions {
+  readonly configuration: Configuration
+  /** Of the default domain: where services are found that are not hosted. */
+  readonly registry: Registry
+  readonly domains: Domains
+  /** Decides who may call what is forwarded. */
+  readonly gate: Gate
+  /** Open files it may have. */
+  readonly fileLimit: number
+  readonly log: Log
+}
+
+/** The RPC proxy of a server, which hosts its services. */
+export interface ServerProxy {
+  /** The real port where 0 was asked for. */
+  readonly address: Address
+  readonly host: ServiceHost
+  readonly dispatch: RpcProxy['dispatch']
+  /** Serves calls from now on; until then they are answered 503. */
+  readonly begin: () => void
+  /** Takes over another configuration. */
+  readonly use: (next: Configuration) => void
+  /** Takes no more calls, and waits for those under way, up to `drain_timeout`. */
+  readonly drain: () => Promise<void>
+  /** Ends everything. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Opens the RPC proxy of a server.
+ *
+ * @throws {Error} with one clear line when the port is in use or may not be opened.
+ */
+export async function openServerProxy(options: ServerProxyOptions): Promise<ServerProxy> {
+  const { configuration, registry, domains, gate, fileLimit, log } = options
+  const { settings } = configuration
+  let { drainTimeoutMs } = settings
+  let trusted = toTrusted(settings)
+  let state: 'starting' | 'running' | 'stopping' = 'starting'
+  const upstreams = createUpstreams(configuration, {
+    maxConnections: Math.ceil(fileLimit / 2),
+    findCaller: findLocalCaller,
+    log,
+  })
+  const finder = createProxyFinder({
+    registry,
+    domains,
+    directory: {
+      upstream: upstreams.of,
+      onError: (service, error) => log.warn({ service, err: error }, 'registry failed'),
+      onOutage: (outage, details) => logOutage(log, outage, details, finder.size()),
+    },
+  })
+  const proxy = await openRpcProxy({
+    address: settings.proxyAddress,
+    find(service, metadata) {
+      if (state !== 'running')
+        throw new GatewayError(PROXY_ID, 503, `the server is ${state}`, {
+          headers: ['retry-after', '1'],
+        })
+      return finder.find(service, metadata)
+    },
+    log,
+    gate,
+    isTrusted: (address) => trusted.look(address).inside,
+    limits: { maxConnections: Math.floor(fileLimit / 2) },
+    ...(settings.listener === 'node' && { listener: 'node' }),
+  }).catch((error: unknown) => {
+    finder.close()
+    throw error
+  })
+
+  return {
+    address: { ...settings.proxyAddress, port: proxy.port },
+    host: { ...proxy, address: toAdvertised(settings, proxy) },
+    dispatch: proxy.dispatch,
+
+    begin() {
+      state = 'running'
+    },
+
+    use(next) {
+      ;({ drainTimeoutMs } = next.settings)
+      trusted = toTrusted(next.settings)
+      upstreams.use(next)
+      finder.reconfigure()
+    },
+
+    async drain() {
+      state = 'stopping'
+      if (!(await isDoneIn(proxy.drain(), drainTimeoutMs)))
+        log.warn('drain_timeout is over; cutting off the calls that still run')
+    },
+
+    async close() {
+      await proxy.close()
+      finder.close()
+    },
+  }
+}
+
+/** Gateways of their own before the server are among the proxies that are believed. */
+function toTrusted({ trustedProxies }: Settings): AddressSet {
+  return createAddressSet(trustedProxies, 'trusted_proxies')
+}
+
+function toAdvertised(
+  { advertiseAddress }: Settings,
+  { address, port }: { readonly address: string; readonly port: number },
+): string {
+  if (advertiseAddress === undefined) return address
+  return formatAddress({ host: advertiseAddress.host, port: advertiseAddress.port ?? port })
+}

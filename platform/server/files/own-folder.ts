@@ -1,0 +1,19 @@
+import { dirname } from 'node:path'
+import { SETTINGS } from '../../settings/settings.ts'
+import { toFolderPath } from './data-folder.ts'
+
+/** The folder of the files of whoever runs the server: the parent of the default data folder (specification: Authentication 10), and any other data folder itself. */
+export function toOwnFolder(dataFolder: string): string
+export function toOwnFolder(dataFolder: string | undefined): string | undefined
+export function toOwnFolder(dataFolder: string | undefined): string | undefined {
+  return dataFolder && (isDefault(dataFolder) ? dirname(dataFolder) : dataFolder)
+}
+
+function isDefault(path: string): boolean {
+  try {
+    return path === toFolderPath(SETTINGS.dataDir.inServer!.default!)
+  } catch {
+    // Without a home folder there is no default one.
+    return false
+  }
+}

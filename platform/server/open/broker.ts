@@ -1,0 +1,46 @@
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import { parseNatsUrl } from '../../../adapters/nats/url.ts'
+import type { Broker } from '../../../core/contracts/broker.ts'
+import { type CheckedBroker, createBroker } from '../../../domain/broker/broker.ts'
+import { hideSecret } from '../../../lib/text/redact-url.ts'
+import type { Log } from '../../process/log.ts'
+
+/** A topic nobody publishes to. */
+const LOOK = 'mx.looks'
+
+/**
+ * Opens the broker of the setting `broker`: `memory`, that of this process, or a server of NATS, whose library is loaded by
+ * those only who use it.
+ *
+ * @throws {Error} with one line when the server refuses or does not answer.
+ */
+export async function openBroker(text: string, log: Log): Promise<CheckedBroker> {
+  const adapter = await load(text, log)
+  return createBroker(adapter, {
+    onDrop: (subscription, count) =>
+      log.warn({ ...subscription, count }, 'a subscriber is too slow: messages dropped'),
+    onError: (subscription, error) =>
+      log.error({ ...subscription, err: error }, 'a subscriber failed'),
+  })
+}
+
+async function load(text: string, log: Log): Promise<Broker> {
+  if (text === 'memory') return createMemoryBroker()
+  const { createNatsBroker } = await import('../../../adapters/broker/nats.ts')
+  let isOpen = false
+  // Until then what is wrong is told by the error.
+  const onWarning = (message: string): void => void (isOpen && log.warn(`broker: ${message}`))
+  const broker = createNatsBroker({ address: parseNatsUrl(text), onWarning })
+  try {
+    await broker.tried
+    const stop = await broker.subscribe(LOOK, () => {})
+    await stop()
+    isOpen = true
+    return broker
+  } catch (error) {
+    await broker.close?.()
+    const { message, cause } = error as Error
+    const reason = cause instanceof Error ? cause.message : message
+    throw new Error(`the broker ${hideSecret(text)} cannot be used: ${reason}`, { cause: error })
+  }
+}

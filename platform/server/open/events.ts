@@ -1,0 +1,96 @@
+import { parseNatsUrl } from '../../../adapters/nats/url.ts'
+import type { EventsAdapter } from '../../../core/contracts/events.ts'
+import type { EventsOptions } from '../../../domain/events/events.ts'
+import { hideSecret } from '../../../lib/text/redact-url.ts'
+import { toEventsQuota } from '../../settings/quotas.ts'
+import type { Settings } from '../../settings/settings.ts'
+
+export interface OpenEventsOptions {
+  readonly settings: Pick<Settings, 'events' | 'eventsReplicas' | 'storeSync'>
+  /** Where a file lies. */
+  readonly folder: string
+  readonly onWarning: (message: string) => void
+}
+
+/** Most that events in memory take. */
+const MEMORY_BYTES = 256 * 1024 * 1024
+
+/**
+ * Opens what keeps events, by the setting `events`, and looks into it. Its adapter is loaded by those only who use it.
+ *
+ * @throws {Error} with one line when it cannot be used, or does not answer.
+ */
+export async function openEvents(options: OpenEventsOptions): Promise<EventsAdapter> {
+  let isOpen = false
+  const { adapter, tried } = await load({
+    ...options,
+    // Until then what is wrong is told by the error.
+    onWarning: (message) => isOpen && options.onWarning(message),
+  })
+  try {
+    await tried
+    await adapter.listTopics('mx')
+    isOpen = true
+    return adapter
+  } catch (error) {
+    await adapter.close?.()
+    const { message, cause } = error as Error
+    const reason = cause instanceof Error ? cause.message : message
+    throw new Error(
+      `what keeps events, ${hideSecret(options.settings.events)}, cannot be used: ${reason}`,
+      { cause: error },
+    )
+  }
+}
+
+/** How much of events is kept, by the settings. */
+export function toEventsLimits(
+  settings: Pick<
+    Settings,
+    | 'events'
+    | 'eventsTopics'
+    | 'eventsMaxAgeMs'
+    | 'eventsMaxBytes'
+    | 'eventsRetention'
+    | 'quotaEvents'
+  >,
+): Pick<EventsOptions, 'maxTopics' | 'retention' | 'topics' | 'quota'> {
+  const { events, eventsTopics, eventsMaxAgeMs, eventsMaxBytes, eventsRetention } = settings
+  const capacity = events === 'memory' ? MEMORY_BYTES : Number.POSITIVE_INFINITY
+  return {
+    maxTopics: eventsTopics,
+    retention: { maxAgeMs: eventsMaxAgeMs, maxBytes: eventsMaxBytes },
+    topics: eventsRetention,
+    quota: toEventsQuota(settings, capacity),
+  }
+}
+
+interface Loaded {
+  readonly adapter: EventsAdapter
+  /** Rejects when a server refused. */
+  readonly tried?: Promise<void>
+}
+
+async function load({ settings, folder, onWarning }: OpenEventsOptions): Promise<Loaded> {
+  switch (settings.events) {
+    case 'memory': {
+      const { createMemoryEvents } = await import('../../../adapters/events/memory.ts')
+      return { adapter: createMemoryEvents({ maxBytes: MEMORY_BYTES }) }
+    }
+    case 'lmdb': {
+      const { createLmdbEvents } = await import('../../../adapters/events/lmdb.ts')
+      return { adapter: createLmdbEvents({ folder, sync: settings.storeSync, onWarning }) }
+    }
+    default: {
+      const { createJetStreamEvents } = await import('../../../adapters/events/jetstream.ts')
+      const address = parseNatsUrl(settings.events)
+      const replicas = settings.eventsReplicas
+      const adapter = createJetStreamEvents({
+        address,
+        replicas,
+        onWarning: (message) => onWarning(`events: ${message}`),
+      })
+      return { adapter, tried: adapter.tried }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { protectMemory } from '../../../lib/process/protect-memory.ts'
+import { type Isolation, openSandbox, type Sandbox } from '../../../lib/process/sandbox/sandbox.ts'
+import type { ServiceLog } from '../../../sdk/log/service-log.ts'
+import type { Settings } from '../../settings/settings.ts'
+
+export interface OpenIsolationOptions {
+  readonly settings: Pick<Settings, 'profile' | 'runtimeNamespaces' | 'runtimeUids'>
+  /** Of the runtime. */
+  readonly folder: string
+  /** Folder of the server's data and secrets. */
+  readonly hidden: string
+  readonly log: ServiceLog
+}
+
+const PACKAGE = dirname(fileURLToPath(import.meta.resolve('mx-gateway/package.json')))
+
+const UNPRIVILEGED = 'programs are not isolated: they run as the user of the server'
+const PRIVILEGED =
+  'programs are not isolated: programs of namespace mx run with the privileges of root, those of other namespaces are denied'
+const HINT =
+  'set runtime_uids to a range and give the server CAP_SYS_ADMIN, or run the server as an unprivileged user'
+
+/** Finds out whether programs can be isolated, and logs what they can read. */
+export async function openIsolation(options: OpenIsolationOptions): Promise<Isolation> {
+  const { settings, folder, hidden, log } = options
+  const { runtimeUids: userIds, runtimeNamespaces, profile } = settings
+  const installed = [PACKAGE]
+  const isolation = await openSandbox({
+    ...{ folder: join(folder, 'isolation'), hidden, userIds, installed },
+  })
+  const { sandbox } = isolation
+  const readable =
+    sandbox === undefined
+      ? await findReadable(hidden, isolation.isPrivileged)
+      : toRemainder(sandbox)
+  if (sandbox !== undefined) {
+    const uids = `${userIds!.first}-${userIds!.last}`
+    log.info({ uids, readable }, 'programs are isolated by namespace')
+  } else {
+    const details = { reason: isolation.reason, readable }
+    if (isolation.isPrivileged) log.warn({ ...details, hint: HINT }, PRIVILEGED)
+    // Someone's own machine, where only they run programs.
+    else if (profile === 'local') log.info(details, UNPRIVILEGED)
+    else log.warn(details, UNPRIVILEGED)
+  }
+  if (runtimeNamespaces.length > 0)
+    log.warn(
+      { runtimeNamespaces, readable },
+      'administrators of further namespaces may run programs on this machine',
+    )
+  return isolation
+}
+
+function toRemainder({ hasPrivateProc }: Sandbox): string {
+  const processes = hasPrivateProc ? '' : ', the list of all processes and their command lines'
+  return `files that every user of this machine may read${processes}, and services on its network, loopback included`
+}
+
+/** @param isPrivileged permissions of files do not bind the server: nor do they its programs. */
+async function findReadable(hidden: string, isPrivileged: boolean): Promise<string> {
+  const memory = (await protectMemory()) ? '' : ', the environment and memory of the server'
+  const whose = isPrivileged ? 'all users of this machine' : `user ${process.getuid?.()}`
+  return `all files of ${whose}: the data and secrets in ${hidden}${memory}, the environment and memory of other programs`
+}

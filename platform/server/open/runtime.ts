@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Runtime } from '../../../core/contracts/runtime.ts'
+import type { Isolation } from '../../../lib/process/sandbox/sandbox.ts'
+import type { ServiceLog } from '../../../sdk/log/service-log.ts'
+import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { DataFolder } from '../files/data-folder.ts'
+import { createRuntimeDoors } from '../instance-registrar.ts'
+import type { ServerRegistries } from '../server-registries.ts'
+
+export interface OpenRuntimeOptions {
+  readonly settings: Pick<
+    Settings,
+    | 'runtime'
+    | 'runtimePodSecurity'
+    | 'runtimeReadOnlyRoot'
+    | 'runtimeCpuRequest'
+    | 'runtimeMemoryRequestBytes'
+    | 'restartDelayMaxMs'
+  >
+  readonly registries: ServerRegistries
+  /** Where files of services lie. */
+  readonly folder: string
+  /** Whether programs are isolated. */
+  readonly isolation?: Promise<Isolation> | undefined
+  readonly log: ServiceLog
+}
+
+/** The runtime that the setting `runtime` stands for; its library is loaded by those only who use it. */
+export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime> {
+  const { settings, registries, folder, isolation, log } = options
+  if (settings.runtime === 'kubernetes') {
+    const { createKubernetesRuntime } = await import('../../../adapters/runtime/kubernetes.ts')
+    const { runtimeReadOnlyRoot, runtimeCpuRequest, runtimeMemoryRequestBytes } = settings
+    return createKubernetesRuntime({
+      podSecurity: settings.runtimePodSecurity,
+      isRootReadOnly: runtimeReadOnlyRoot,
+      requests: {
+        ...(runtimeCpuRequest > 0 && { cpus: runtimeCpuRequest }),
+        ...(runtimeMemoryRequestBytes > 0 && { memoryBytes: runtimeMemoryRequestBytes }),
+      },
+      onProblem: (message) => log.warn({}, message),
+    })
+  }
+  const { createProcessRuntime } = await import('../../../adapters/runtime/process.ts')
+  const doors = createRuntimeDoors({
+    registryOf: (namespace) =>
+      namespace === DEFAULT_NAMESPACE ? registries.registry : registries.create(namespace),
+    log,
+  })
+  return createProcessRuntime({
+    ...{ folder: join(folder, 'processes'), doors, log },
+    ...(isolation !== undefined && { isolation }),
+    limits: { pauseMaxMs: settings.restartDelayMaxMs },
+  })
+}
+
+/** Where services of a server lie that keeps nothing in files; it goes with it. */
+export async function openRuntimeFolder(): Promise<DataFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'mx-runtime-'))
+  return { path, close: () => rm(path, { recursive: true, force: true }) }
+}

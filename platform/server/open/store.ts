@@ -1,0 +1,54 @@
+import type { StoreAdapter } from '../../../core/contracts/store.ts'
+import { hideSecret } from '../../../lib/text/redact-url.ts'
+import { toMaxStoreBytes, toStoreQuotas } from '../../settings/quotas.ts'
+import type { Settings } from '../../settings/settings.ts'
+
+export interface OpenStoreOptions {
+  readonly settings: Pick<
+    Settings,
+    'store' | 'storeSync' | 'maxStoreBytes' | 'quotaStore' | 'quotaConfig'
+  >
+  /** Where a file lies. */
+  readonly folder: string
+  readonly onWarning: (message: string) => void
+}
+
+/**
+ * Opens the store of the setting `store`, and looks into it. Its adapter is loaded by those only who use it.
+ *
+ * @throws {Error} with one line when it cannot be used, or does not answer.
+ */
+export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter> {
+  const adapter = await load(options)
+  try {
+    await adapter.listTables({ limit: 1 })
+    return adapter
+  } catch (error) {
+    await adapter.close?.()
+    const { message, cause } = error as Error
+    const reason = cause instanceof Error ? cause.message : message
+    throw new Error(`the store ${hideSecret(options.settings.store)} cannot be used: ${reason}`, {
+      cause: error,
+    })
+  }
+}
+
+async function load(options: OpenStoreOptions): Promise<StoreAdapter> {
+  const { settings, folder, onWarning } = options
+  const quotas = toStoreQuotas(settings)
+  const maxBytes = toMaxStoreBytes(settings)
+  switch (settings.store) {
+    case 'memory': {
+      const { createMemoryStore } = await import('../../../adapters/store/memory.ts')
+      return createMemoryStore({ maxBytes, quotas })
+    }
+    case 'lmdb': {
+      const { createLmdbStore } = await import('../../../adapters/store/lmdb.ts')
+      return createLmdbStore({ folder, sync: settings.storeSync, onWarning, quotas })
+    }
+    default: {
+      const { createPostgresStore } = await import('../../../adapters/store/postgres.ts')
+      return createPostgresStore({ url: settings.store, maxBytes, onWarning, quotas })
+    }
+  }
+}

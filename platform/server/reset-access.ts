@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createSecretHasher } from '../../core/auth/token/secret-hash.ts'
+import { createEvents } from '../../domain/events/events.ts'
+import { createStore } from '../../domain/store/store.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+import { createAccounts } from '../../services/auth/accounts/accounts.ts'
+import type { AuditRecord } from '../../services/auth/audit.ts'
+import { ADMIN_ID, resetAccess } from '../../services/auth/reset-access.ts'
+import { createRules } from '../../services/auth/rules/rules.ts'
+import { AUDIT_TOPIC } from '../../services/events/reserved.ts'
+import { configurationFrom } from '../config/load.ts'
+import { parseFlags } from '../settings/flags.ts'
+import type { Settings } from '../settings/settings.ts'
+import { type AdminPassword, PASSWORD_FILE } from './bootstrap-accounts.ts'
+import { openDataFolder, toFolderPath } from './files/data-folder.ts'
+import { toOwnFolder } from './files/own-folder.ts'
+import { writeOwnerFile } from './files/private-file.ts'
+import { openEvents, toEventsLimits } from './open/events.ts'
+import { openStore } from './open/store.ts'
+
+/** What `mx auth reset` did. */
+export interface AccessReset {
+  readonly password: AdminPassword
+  /** Ids of the rules that were deleted. */
+  readonly rules: readonly string[]
+  /** Why the audit has no event of it; undefined: it has. */
+  readonly notAudited: string | undefined
+}
+
+const PASSWORD_BYTES = 18
+
+/**
+ * Restores the access of operators in the store of a server that does not run: whoever may write its data folder may do it.
+ *
+ * @param words flags of `mx server`: those that say where its data are.
+ * @throws {SettingsError} for wrong flags, {@link Error} with one line when the data are missing, or a server uses them.
+ */
+export async function resetAccessOffline(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<AccessReset> {
+  const { given, problems } = parseFlags(words, 'server')
+  const { settings } = await configurationFrom(given, env, 'server', problems)()
+  if (settings.store === 'memory')
+    throw new Error(
+      'the store is in memory (--store=memory): restart the server, which begins with new accounts and rules',
+    )
+  const path = toFolderPath(settings.dataDir)
+  const isThere = await stat(settings.store === 'lmdb' ? join(path, 'store') : path).catch(
+    () => undefined,
+  )
+  if (settings.store === 'lmdb' && isThere === undefined)
+    throw new Error(
+      `${path} holds no data of a server: name its folder with --data_dir or MX_DATA_DIR`,
+    )
+  const folder = await openDataFolder(settings.dataDir)
+  try {
+    return await reset(settings, folder.path)
+  } finally {
+    await folder.close()
+  }
+}
+
+async function reset(settings: Settings, path: string): Promise<AccessReset> {
+  const onWarning = (message: string): void => process.emitWarning(message)
+  const store = createStore(await openStore({ settings, folder: join(path, 'store'), onWarning }))
+  try {
+    const password = randomBytes(PASSWORD_BYTES).toString('base64url')
+    const file = join(toOwnFolder(path), PASSWORD_FILE)
+    // First: an account whose password is unknown is of no use.
+    await writeOwnerFile(file, `${password}\n`)
+    const accounts = createAccounts({ store, hasher: createSecretHasher('auth'), nowMs: Date.now })
+    const rules = await resetAccess({ accounts, rules: createRules(store) }, password)
+    const notAudited = await writeAudit(settings, path).then(
+      () => undefined,
+      (error: Error) => error.message,
+    )
+    return { password: { password, file }, rules, notAudited }
+  } finally {
+    await store.close()
+  }
+}
+
+/** @throws {Error} when the events cannot be reached. */
+async function writeAudit(settings: Settings, path: string): Promise<void> {
+  const record: AuditRecord = {
+    ...{ action: 'access.reset', namespace: DEFAULT_NAMESPACE, target: ADMIN_ID },
+    ...{ account: 'server', address: '', request: '', time: Date.now() },
+  }
+  const folder = join(path, 'events')
+  const adapter = await openEvents({ settings, folder, onWarning: () => {} })
+  const events = createEvents(adapter, toEventsLimits(settings))
+  try {
+    const payload = Buffer.from(JSON.stringify(record))
+    await events.publish(AUDIT_TOPIC, { payload, metadata: { action: record.action } })
+  } finally {
+    await events.close()
+  }
+}

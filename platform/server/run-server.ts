@@ -1,0 +1,70 @@
+import { readAll } from '../admin/metrics/read-all.ts'
+import { createProcessAdmin } from '../admin/process-admin.ts'
+import { findOddities } from '../config/lint.ts'
+import { configurationFrom } from '../config/load.ts'
+import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
+import { createReloader } from '../config/reloader.ts'
+import { hasTerminal } from '../gateway/banner.ts'
+import { pluginFiles } from '../plugins/load.ts'
+import { createLog } from '../process/log.ts'
+import { logWarnings, obeySignals, surviveFaults } from '../process/signals.ts'
+import { findMisspelt } from '../settings/env.ts'
+import { parseFlags } from '../settings/flags.ts'
+import { parseAddress } from '../settings/values.ts'
+import { obeyRestarts } from '../workers/on-sigusr2.ts'
+import { type Server, startServer } from './server.ts'
+import { printServerBanner } from './server-banner.ts'
+
+/**
+ * Runs `mx server` with these flags in this process until a signal ends it, however early. Returns once it serves; undefined: it will not, for a
+ * signal came before.
+ *
+ * @throws {SettingsError} for wrong settings, {@link Error} with one line for whatever else keeps it from serving; nothing is left running then.
+ */
+export async function runServer(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Server | undefined> {
+  const { given, problems } = parseFlags(words, 'server')
+  const load = configurationFrom(given, env, 'server', problems)
+  const configuration = await load()
+  const { settings, file } = configuration
+  const log = createLog(settings.logLevel)
+  logWarnings(log)
+  for (const problem of findMisspelt(env)) log.warn(problem)
+  const stopper = new AbortController()
+  const admin = createProcessAdmin(configuration, log)
+  const starting = admin.start(() =>
+    startServer({
+      ...{ configuration, log, signal: stopper.signal },
+      canShowPassword: hasTerminal(log),
+      listeners: () => (admin.url === undefined ? [] : [parseAddress(new URL(admin.url).host)]),
+    }),
+  )
+  let watched: Reloading | undefined
+  const stop = async (): Promise<void> => {
+    stopper.abort()
+    watched?.close()
+    const server = await starting.catch(() => undefined)
+    await server?.drain()
+    await admin.close()
+  }
+  obeySignals({ ...admin, stop, reload: () => watched?.reload(), what: 'server' }, log)
+  obeyRestarts(undefined, log)
+  const server = await starting.catch((error: unknown) => {
+    if (!stopper.signal.aborted) throw error
+  })
+  if (server === undefined || stopper.signal.aborted) return undefined
+  admin.tell({
+    problems: server.api.problems,
+    metrics: () => readAll(server.api.measured),
+    drainDelayMs: () => server.api.inForce.configuration.settings.drainDelayMs,
+  })
+  surviveFaults(log)
+  const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
+  watched = reloadOnChange(createReloader(load, server.reload, log), files, log)
+  printServerBanner({ ...server, admin: admin.url }, configuration, log)
+  admin.warn()
+  for (const oddity of findOddities(configuration, 'server')) log.warn(oddity)
+  return server
+}

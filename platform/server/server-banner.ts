@@ -1,0 +1,81 @@
+import { hideSecret } from '../../lib/text/redact-url.ts'
+import type { Configuration } from '../config/load.ts'
+import { formatFacts, hasTerminal } from '../gateway/banner.ts'
+import type { Log } from '../process/log.ts'
+import { readVersion } from '../process/version.ts'
+import { formatAddress } from '../settings/values.ts'
+import type { Server } from './server.ts'
+
+/** Not for a shell: zsh expands `[::]`. */
+const WILDCARD_AUTHORITY = /(?<=\/\/)(?:\[::\]|0\.0\.0\.0)(?=:)/
+
+/** What is shown of a server. */
+export interface ShownServer extends Omit<Server, 'api' | 'reload' | 'drain' | 'close'> {
+  /** Where health and metrics are told; undefined: nowhere. */
+  readonly admin?: string | undefined
+}
+
+/** Tells that the server is there: a few lines on a terminal, one log line elsewhere. */
+export function printServerBanner(
+  server: ShownServer,
+  configuration: Configuration,
+  log: Log,
+): void {
+  if (hasTerminal(log)) process.stderr.write(formatServerBanner(server, configuration))
+  else log.info({ ...toFields(server, configuration), ...toLogged(server) }, 'server ready')
+}
+
+/** Logs are stored and read by others: they name the file of the password, never the password. */
+function toLogged({ adminPassword }: ShownServer) {
+  const file = adminPassword?.file
+  return file === undefined ? {} : { adminPasswordFile: file }
+}
+
+/** The lines for a terminal. Exported for its test. */
+export function formatServerBanner(server: ShownServer, configuration: Configuration): string {
+  const { version, registry, store, broker, events, gateway, proxy, ...fields } = toFields(
+    server,
+    configuration,
+  )
+  return formatFacts(`mx ${version} server`, {
+    gateway,
+    'rpc proxy': proxy,
+    ...fields,
+    'log in': 'mx login admin',
+    password: formatPassword(server),
+    'stands on': `${registry} (registry), ${store} (store), ${broker} (broker), ${events} (events)`,
+    'try it': `curl ${gateway.replace(WILDCARD_AUTHORITY, 'localhost')}/`,
+  })
+}
+
+/** The initial password of `admin`, at the first start only. */
+function formatPassword({ adminPassword }: ShownServer): string | undefined {
+  if (adminPassword === undefined) return undefined
+  const { password, file } = adminPassword
+  return file === undefined
+    ? `${password} (shown once)`
+    : `${password} (shown once; also in ${file})`
+}
+
+function toFields(server: ShownServer, { settings, file }: Configuration) {
+  const { profile, registry, store, broker, events, enableTls } = settings
+  const proxy = formatAddress(server.proxyAddress)
+  const scheme = enableTls ? 'https' : 'http'
+  return {
+    version: readVersion(),
+    gateway: `${scheme}://${formatAddress(server.address)}`,
+    proxy,
+    http2: server.http2Address && `${scheme}://${formatAddress(server.http2Address)}`,
+    dashboard: `${scheme}://${formatAddress(server.webAddress)}`,
+    admin: server.admin,
+    advertised: server.advertised === proxy ? undefined : server.advertised,
+    profile,
+    state: server.folder ?? 'none in files',
+    services: server.services,
+    registry: hideSecret(registry),
+    store: hideSecret(store),
+    broker: hideSecret(broker),
+    events: hideSecret(events),
+    config: file,
+  }
+}

@@ -1,0 +1,22 @@
+import { createServiceLog, type ServiceLog } from '../../sdk/log/service-log.ts'
+import type { Log } from '../process/log.ts'
+
+const LEVELS = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' } as const
+/** What every start and end says of every service. */
+const ROUTINE: readonly unknown[] = ['service ready', 'service stopped', 'subscribed']
+
+/**
+ * The log of a built-in service: its lines go to that of the server, which is one for all. That a service is ready is news
+ * for those alone who ask for `debug`.
+ */
+export function createBuiltInLog(service: string, log: Log): ServiceLog {
+  return createServiceLog({
+    service,
+    level: log.isLevelEnabled('debug') ? 'debug' : 'info',
+    write(line) {
+      const { level, time: _, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
+      const name = ROUTINE.includes(msg) ? 'debug' : LEVELS[level as keyof typeof LEVELS]
+      log[name ?? 'error'](fields, String(msg ?? ''))
+    },
+  })
+}

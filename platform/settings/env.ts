@@ -1,0 +1,59 @@
+import { type Environment, findMisspeltVariables } from '../../lib/config/unknown-env.ts'
+import { type Command, SETTINGS, type Settings } from './settings.ts'
+import {
+  findSetting,
+  type Given,
+  type GivenSettings,
+  keysOf,
+  SETTING_KEYS,
+  splitList,
+} from './sources.ts'
+
+const PART = /^MX_(?:API_|SERVER_)?(AUTH|BROKER|EVENTS|REGISTRY|STORE)_(ADDRESS|TLS_[A-Z]+)$/
+
+/**
+ * Settings of a command from environment variables: `MX_SERVER_<NAME>`, which only `mx server` reads, before `MX_API_<NAME>`, which
+ * only the gateway reads, before `MX_<NAME>`.
+ * An empty variable counts as unset; a single blank does not (specification: Namespace).
+ */
+export function readEnvironment(env: Environment, command: Command = 'api'): GivenSettings {
+  const given = new Map<keyof Settings, Given>()
+  for (const key of keysOf(command)) {
+    const { name, kind, only, variable: other } = SETTINGS[key]
+    const prefixes = [
+      ...(command === 'server' ? ['MX_SERVER_'] : []),
+      ...(only === 'server' ? [] : ['MX_API_']),
+      'MX_',
+    ]
+    const variables = prefixes.map((prefix) => `${prefix}${name.toUpperCase()}`)
+    if (other !== undefined) variables.push(other)
+    const variable = variables.find((each) => (env[each] ?? '') !== '')
+    if (variable === undefined) continue
+    const text = env[variable]!
+    given.set(key, { source: variable, values: kind === 'list' ? splitList(key, text) : [text] })
+  }
+  return given
+}
+
+/** What is wrong with variables that look like a misspelt setting, of whichever command, one line each. */
+export function findMisspelt(env: Environment): readonly string[] {
+  const names = SETTING_KEYS.flatMap((key) => {
+    const { name, variable } = SETTINGS[key]
+    return [name.toUpperCase(), ...(variable === undefined ? [] : [variable.slice('MX_'.length)])]
+  })
+  // MX_SERVER_ID is of the setting server_id.
+  const others = Object.keys(env).filter((variable) => !names.includes(variable.slice(3)))
+  const parts = others.flatMap((variable) => explainPart(variable) ?? [])
+  const rest = others.filter((variable) => explainPart(variable) === undefined)
+  const given = Object.fromEntries(rest.map((variable) => [variable, env[variable]]))
+  return [...parts, ...findMisspeltVariables(given, names, /^MX_(?:API_|SERVER_)?/)]
+}
+
+/** A variable for what is a part of the value of another one. Undefined: it is none. */
+function explainPart(variable: string): string | undefined {
+  const [, whole, part] = PART.exec(variable) ?? []
+  const key = whole && findSetting(whole.toLowerCase())
+  if (!key) return undefined
+  const what = part === 'ADDRESS' ? 'the address is' : 'certificates and keys are'
+  return `unknown variable ${variable}: ${what} part of MX_${whole} (${SETTINGS[key].form})`
+}

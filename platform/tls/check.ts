@@ -1,0 +1,49 @@
+import type { Settings } from '../settings/settings.ts'
+import type { GivenSettings } from '../settings/sources.ts'
+import { SELF_SIGNED } from '../settings/tls.ts'
+
+const ACME_KEYS = ['acmeHosts', 'acmeAsk', 'acmeEmail', 'acmeEabKid', 'acmeEabKey'] as const
+
+/** What is wrong with settings of certificates that are right each by itself, a line each. */
+export function checkTls(settings: Settings, given: GivenSettings): readonly string[] {
+  return settings.enableAcme ? checkAcme(settings, given) : checkFiles(settings, given)
+}
+
+function checkAcme({ acmeEabKid, acmeEabKey }: Settings, given: GivenSettings): readonly string[] {
+  const problems: string[] = []
+  if ((acmeEabKid === '') !== (acmeEabKey === ''))
+    problems.push(
+      `${(given.get('acmeEabKid') ?? given.get('acmeEabKey'))?.source}: acme_eab_kid and acme_eab_key belong together`,
+    )
+  return problems
+}
+
+function checkFiles(
+  { enableTls, tlsCertFiles, tlsKeyFiles }: Settings,
+  given: GivenSettings,
+): readonly string[] {
+  const acme = ACME_KEYS.map((key) => given.get(key)).find((one) => one !== undefined)
+  if (acme !== undefined && !given.has('enableAcme'))
+    return [`${acme.source} has no effect without enable_acme: set that to true, or to false`]
+  const isSelfSigned = tlsCertFiles[0] === SELF_SIGNED
+  const files = (isSelfSigned ? undefined : given.get('tlsCertFiles')) ?? given.get('tlsKeyFiles')
+  if (!enableTls) {
+    if (files === undefined || given.has('enableTls')) return []
+    return [
+      `${files.source} has no effect without enable_tls: set that to true, or to false for plain HTTP`,
+    ]
+  }
+  if (isSelfSigned) {
+    if (tlsKeyFiles.length === 0) return []
+    return [`${files?.source}: a self-signed certificate has its own key: name tls_cert_file, too`]
+  }
+  if (tlsCertFiles.length === 0 || tlsKeyFiles.length === 0) {
+    return [
+      `${given.get('enableTls')?.source}: TLS certificate and key files not specified: tls_cert_file and tls_key_file are needed, or enable_acme; for development tls_cert_file may be ${SELF_SIGNED}`,
+    ]
+  }
+  if (tlsCertFiles.length === tlsKeyFiles.length) return []
+  return [
+    `${files?.source}: tls_cert_file and tls_key_file must name as many files each, got ${tlsCertFiles.length} and ${tlsKeyFiles.length}`,
+  ]
+}

@@ -1,0 +1,137 @@
+import {
+  ADMIN,
+  canActAs,
+  isAdminOf,
+  isWorkload,
+  SERVICE,
+  toWorkloadScope,
+} from '../../core/auth/policy/account-rights.ts'
+import { belongsTo } from '../../core/auth/policy/is-member.ts'
+import type { Gate } from '../../core/contracts/auth.ts'
+import type { GatewayError } from '../../core/errors.ts'
+import type { Account, Context } from '../context.ts'
+import { forbidden, unauthorized } from '../errors.ts'
+import { DEFAULT_NAMESPACE } from '../namespace.ts'
+
+/** The part of a call that checks look at. */
+type Called = Pick<Context, 'account'>
+
+/**
+ * Denies a caller.
+ *
+ * @param namespace that the call is about.
+ * @param id of the error: the endpoint, as in `runtime.Runtime.Create`.
+ * @throws {GatewayError} 401 without an account or for a missing scope, 403 for an account of another namespace (reference 2.2).
+ */
+export type AccountCheck = (ctx: Context, namespace: string, id: string) => void
+
+/** What the services of the platform require of their callers besides the rules. */
+export interface AccountChecks {
+  /** Any account of the namespace. */
+  readonly mustBeMember: AccountCheck
+  /** As {@link mustBeMember}, except workloads. */
+  readonly mustBeViewer: AccountCheck
+  /** A service of the namespace. @param service only this one: the account must not be the workload of another. */
+  readonly mustBeService: (ctx: Context, namespace: string, id: string, service?: string) => void
+  /** Scope `admin` of the namespace, or of `mx`. */
+  readonly mustBeAdmin: AccountCheck
+  /** Scope `admin` of `mx`, whatever namespace the call is about. */
+  readonly mustBeOperator: (ctx: Context, id: string) => void
+}
+
+/** The checks of a service with a gate. A service without a gate knows no accounts, and allows every call. */
+export function createAccountChecks(gate: Gate | undefined): AccountChecks {
+  if (gate !== undefined)
+    return { mustBeMember, mustBeViewer, mustBeService, mustBeAdmin, mustBeOperator }
+  const allow = (): void => {}
+  return {
+    ...{ mustBeMember: allow, mustBeViewer: allow, mustBeService: allow },
+    ...{ mustBeAdmin: allow, mustBeOperator: allow },
+  }
+}
+
+/**
+ * The caller, who belongs to a namespace: an account of it, or an operator (reference 2.2).
+ *
+ * @param id of the error.
+ * @throws {GatewayError} 401 without an account, 403 for an account of another namespace.
+ */
+export function mustBeMember({ account }: Called, namespace: string, id: string): Account {
+  if (account === undefined)
+    throw unauthorized(id, 'An account is required', { headers: ['www-authenticate', 'Bearer'] })
+  if (!belongsTo(account, namespace)) throw forbidden(id, 'Access denied to namespace')
+  return account
+}
+
+/**
+ * As {@link mustBeMember}, for what workloads do not need: what runs in the namespace, and what the gateway serves.
+ *
+ * @throws {GatewayError} 401 for a workload.
+ */
+export function mustBeViewer(ctx: Called, namespace: string, id: string): Account {
+  const account = mustBeMember(ctx, namespace, id)
+  if (isWorkload(account)) throw toMissingScope(id, ADMIN, namespace)
+  return account
+}
+
+/**
+ * As {@link mustBeMember}, for a service of the namespace: scope `service` or `admin`, or a workload scope (decision 30).
+ *
+ * @param service full name. @default any: what the call is about belongs to all services of the namespace
+ * @throws {GatewayError} 401 for accounts that are not services, and for the workload of another service.
+ */
+export function mustBeService(
+  ctx: Called,
+  namespace: string,
+  id: string,
+  service?: string,
+): Account {
+  const account = mustBeMember(ctx, namespace, id)
+  if (canActAs(account, namespace, service)) return account
+  if (service === undefined || !isWorkload(account)) throw toMissingScope(id, SERVICE, namespace)
+  const scope = toWorkloadScope(namespace, service)
+  throw toMissingScope(
+    id,
+    scope,
+    namespace,
+    `. The account ${account.id} is a workload, with ${account.scopes.join(', ')}: run ${service} as a program of its own (mx run --name=${service}), or use an account with the missing scope`,
+  )
+}
+
+/**
+ * As {@link mustBeMember}, for a caller that administers the namespace.
+ *
+ * @throws {GatewayError} 401 for a member without the scope `admin`.
+ */
+export function mustBeAdmin(ctx: Called, namespace: string, id: string): Account {
+  const account = mustBeMember(ctx, namespace, id)
+  if (!isAdminOf(account, namespace)) throw toMissingScope(id, ADMIN, namespace)
+  return account
+}
+
+/**
+ * As {@link mustBeAdmin}, for an operator of the platform.
+ *
+ * @throws {GatewayError} 401, 403
+ */
+export function mustBeOperator(ctx: Called, id: string): Account {
+  return mustBeAdmin(ctx, DEFAULT_NAMESPACE, id)
+}
+
+/**
+ * The error for a known caller that lacks a scope: 401 (decision 29, RFC 6750 §3.1).
+ *
+ * @param hint follows the message.
+ */
+export function toMissingScope(
+  id: string,
+  scope: string,
+  namespace: string,
+  hint = '',
+): GatewayError {
+  return unauthorized(
+    id,
+    `Permission denied: ${id} requires the scope ${scope} in namespace ${namespace}${hint}`,
+    { headers: ['www-authenticate', `Bearer error="insufficient_scope", scope="${scope}"`] },
+  )
+}

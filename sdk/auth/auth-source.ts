@@ -1,0 +1,109 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { once } from 'node:events'
+import { isNotTaken } from '../../core/auth/policy/decision.ts'
+import { type Revocation, Revocations } from '../../core/auth/token/revocations.ts'
+import type { AuthSource, Rule } from '../../core/contracts/auth.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Client } from '../client/client.ts'
+import { DEFAULT_NAMESPACE } from '../namespace.ts'
+
+interface RulesMessage {
+  readonly rules: readonly Rule[]
+  /** The list goes on in the next message. */
+  readonly more?: boolean
+}
+
+interface TokensMessage {
+  readonly keys: readonly (JsonWebKey & { readonly kid: string })[]
+  readonly revoked: readonly Revocation[]
+}
+
+interface NamespacesMessage {
+  readonly namespaces: readonly string[]
+  /** The list goes on in the next message. */
+  readonly more?: boolean
+}
+
+/**
+ * Rules and keys of a platform elsewhere, from its service `auth`: for whoever enforces them far away from it.
+ *
+ * @param namespace that the client's account is of; unless it is that of the platform, it is the only one whose rules are told.
+ */
+export function createAuthSource(
+  client: Client,
+  namespace: string = DEFAULT_NAMESPACE,
+): AuthSource {
+  // Of all watches: what one was told counts while the next is.
+  const revocations = new Revocations()
+  return {
+    watchRules(namespace, signal) {
+      const request = { options: { namespace } }
+      return beginAgain(async function* () {
+        const messages = client.stream<object, RulesMessage>('auth', 'Rules.Watch', request, {
+          signal,
+        })
+        let rules: Rule[] = []
+        for await (const message of messages) {
+          rules.push(...message.rules)
+          if (message.more === true) continue
+          yield rules
+          rules = []
+        }
+      })
+    },
+
+    watchNamespaces: (signal) =>
+      namespace === DEFAULT_NAMESPACE
+        ? beginAgain(async function* () {
+            const messages = client.stream<object, NamespacesMessage>(
+              'auth',
+              'Rules.WatchNamespaces',
+              {},
+              { signal },
+            )
+            let names = new Set<string>()
+            for await (const message of messages) {
+              for (const name of message.namespaces) names.add(name)
+              if (message.more === true) continue
+              yield names
+              names = new Set()
+            }
+          })
+        : tellOnce(new Set([namespace]), signal),
+
+    watchTokens: (signal) =>
+      beginAgain(async function* () {
+        const messages = client.stream<object, TokensMessage>('auth', 'Auth.Watch', {}, { signal })
+        for await (const { keys, revoked } of messages) {
+          for (const revocation of revoked) revocations.add(revocation)
+          yield { keys: toKeys(keys), isRevoked: (session) => revocations.isRevoked(session) }
+        }
+      }),
+  }
+}
+
+/** A stream ends with the token it began with; the next one begins with another, and tells all there is. */
+async function* beginAgain<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
+  for (;;) {
+    let hasBegun = false
+    try {
+      for await (const value of watch()) {
+        hasBegun = true
+        yield value
+      }
+      return
+    } catch (error) {
+      if (!hasBegun || !(error instanceof GatewayError) || !isNotTaken(error)) throw error
+    }
+  }
+}
+
+/** What never changes. */
+async function* tellOnce<T>(value: T, signal: AbortSignal): AsyncIterable<T> {
+  yield value
+  if (!signal.aborted) await once(signal, 'abort')
+}
+
+function toKeys(keys: TokensMessage['keys']): ReadonlyMap<string, KeyObject> {
+  return new Map(keys.map((key) => [key.kid, createPublicKey({ key, format: 'jwk' })]))
+}

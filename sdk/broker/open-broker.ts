@@ -1,0 +1,164 @@
+import { NATS_FORM, type NatsAddress, parseNatsUrl } from '../../adapters/nats/url.ts'
+import type { Broker, Unsubscribe } from '../../core/contracts/broker.ts'
+import { parseAddress } from '../../core/upstream/parse-node.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import type { Client } from '../client/client.ts'
+import { createPlatformBroker, type PlatformBrokerOptions } from './platform-broker.ts'
+
+/** A broker that was opened by its text. */
+export interface OpenedBroker {
+  /** Closing it ends what was subscribed by it. */
+  readonly broker: Broker & { readonly close: () => Promise<void> }
+  /** Settles once its adapter is loaded, and has tried its servers; rejects when that has no use: one refuses, or a library is not there. */
+  readonly loaded: Promise<void>
+}
+
+export interface OpenBrokerOptions extends Pick<PlatformBrokerOptions, 'onWarning' | 'onInfo'> {
+  /** Calls the service `broker`, for `mx`. */
+  readonly client: () => Client
+}
+
+/** An adapter, and when it is known to be of use. */
+interface Loaded {
+  readonly broker: Broker
+  readonly ready?: Promise<void>
+}
+
+/** What a text stands for. */
+interface Source {
+  readonly name: string
+  readonly load: (options: OpenBrokerOptions) => Promise<Loaded>
+}
+
+const REMOTE = /^mxs?:\/\/(.*)$/s
+const NATS = /^(?:nats|tls):\/\//
+const FORMS = `memory, mx, mx://host:port, mxs://host:port (TLS) or ${NATS_FORM} (tls:// with TLS)`
+
+/** The one of this process: whoever opens it meets the others. */
+let memory: Promise<Broker> | undefined
+
+/**
+ * What a program was told of its broker: an object, a text, or, where it was told nothing, the variable `MX_BROKER`.
+ *
+ * @throws {TypeError} for a text that names no broker, or with a part that is wrong, saying what would be right.
+ */
+export function toBrokerSource(given: Broker | string | undefined): Broker | string | undefined {
+  if (given !== undefined && typeof given !== 'string') return given
+  const text = given ?? process.env['MX_BROKER'] ?? ''
+  if (given === undefined && text === '') return undefined
+  parseBroker(text, given === undefined ? 'MX_BROKER' : 'broker')
+  return text
+}
+
+/** What a broker is called where services say which one they have: `memory`, `mx` or `nats`. @throws {TypeError} */
+export function nameBroker(source: Broker | string): string {
+  return typeof source === 'string' ? parseBroker(source).name : source.name
+}
+
+/**
+ * Opens a broker by its text: `memory`, that of this process; `mx`, the service of the platform; `mx://host:port`, the service there;
+ * `nats://host:port` or `tls://host:port`.
+ *
+ * Its adapter is loaded meanwhile: programs with another broker, or none, do not pay for it.
+ *
+ * @throws {TypeError} for any other text.
+ */
+export function openBroker(text: string, options: OpenBrokerOptions): OpenedBroker {
+  const { name, load } = parseBroker(text)
+  let adapter: Broker | undefined
+  const loading = load(options).then((loaded) => {
+    adapter = loaded.broker
+    return loaded
+  })
+  const loaded = loading.then(({ ready }) => ready)
+  // Told to whoever asks.
+  loaded.catch(() => {})
+  const ask = <T>(question: (broker: Broker) => Maybe<T>): Maybe<T> =>
+    adapter === undefined ? loading.then(({ broker }) => question(broker)) : question(adapter)
+  const leaves = new Set<Unsubscribe>()
+
+  const broker: OpenedBroker['broker'] = {
+    name,
+
+    get maxBodyBytes() {
+      return adapter?.maxBodyBytes ?? Number.POSITIVE_INFINITY
+    },
+
+    publish: (topic, message) => ask((broker) => broker.publish(topic, message)),
+
+    async subscribe(topic, handler, options) {
+      const stop = await ask((broker) => broker.subscribe(topic, handler, options))
+      const leave = (): Maybe<void> => {
+        if (leaves.delete(leave)) return stop()
+      }
+      leaves.add(leave)
+      return leave
+    },
+
+    reportDropped: (topic, count) => adapter?.reportDropped?.(topic, count),
+
+    async close() {
+      const opened = await loading.catch(() => undefined)
+      await Promise.allSettled([...leaves].map((leave) => leave()))
+      if (opened !== undefined && opened.broker !== (await memory)) await opened.broker.close?.()
+    },
+  }
+  return { broker, loaded }
+}
+
+/** @param what is given, for errors. */
+function parseBroker(text: string, what = 'broker'): Source {
+  const trimmed = text.trim()
+  if (trimmed === 'memory') return { name: 'memory', load: loadMemory }
+  if (trimmed === 'mx') return { name: 'mx', load: loadMx }
+  if (NATS.test(trimmed)) {
+    const address = parseNats(trimmed, what)
+    return { name: 'nats', load: (options) => loadNats(address, options) }
+  }
+  const [, rest] = REMOTE.exec(trimmed) ?? []
+  if (rest !== undefined && parseAddress(rest) !== undefined)
+    return { name: 'mx', load: (options) => loadRemote(trimmed, options) }
+  throw new TypeError(`${what} must be ${FORMS}, got ${toShown(trimmed)}`)
+}
+
+function parseNats(text: string, what: string): NatsAddress {
+  try {
+    return parseNatsUrl(text)
+  } catch (cause) {
+    throw new TypeError(`${what}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** Without what may be a password. */
+function toShown(text: string): string {
+  return JSON.stringify(text.slice(0, 253).replace(/[^/]*@/, '[password]@'))
+}
+
+async function loadMemory(): Promise<Loaded> {
+  memory ??= import('../../adapters/broker/memory.ts').then((module) => module.createMemoryBroker())
+  return { broker: await memory }
+}
+
+async function loadMx({ client, ...reports }: OpenBrokerOptions): Promise<Loaded> {
+  return { broker: createPlatformBroker({ client: client(), ...reports }) }
+}
+
+async function loadRemote(
+  address: string,
+  { client: _, ...reports }: OpenBrokerOptions,
+): Promise<Loaded> {
+  const { Client } = await import('../client/client.ts')
+  const client = new Client({ address })
+  const broker = createPlatformBroker({ client, ...reports })
+  const close = async (): Promise<void> => {
+    await broker.close?.()
+    client.close()
+  }
+  return { broker: { ...broker, close } }
+}
+
+async function loadNats(address: NatsAddress, { onWarning }: OpenBrokerOptions): Promise<Loaded> {
+  const { createNatsBroker } = await import('../../adapters/broker/nats.ts')
+  const broker = createNatsBroker({ address, ...(onWarning && { onWarning }) })
+  return { broker, ready: broker.tried }
+}

@@ -1,0 +1,176 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type {
+  Broker,
+  Message,
+  MessageHandler,
+  SubscribeOptions,
+  Unsubscribe,
+} from '../../core/contracts/broker.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { isStopping } from '../../core/is-stopping.ts'
+import { PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
+import { createBackOff } from '../../lib/async/backoff.ts'
+import type { CallOptions, Client } from '../client/client.ts'
+import type { CallStream } from '../client/streams/call-stream.ts'
+import { unavailable } from '../errors.ts'
+
+/** How the calls of a broker are made. */
+export type BrokerCallOptions = Pick<CallOptions, 'namespace' | 'timeoutMs' | 'address'>
+
+export interface PlatformBrokerOptions {
+  readonly client: Client
+  readonly call?: BrokerCallOptions
+  /** Told in a line when a subscription broke, and when it is back. @default a process warning */
+  readonly onWarning?: (message: string) => void
+  /** In place of {@link onWarning} while the service is only being restarted: it announced that it stops (503). @default none */
+  readonly onInfo?: (message: string) => void
+}
+
+/** A message as the service has it, in JSON. */
+interface WireMessage {
+  readonly header: Message['headers']
+  /** Base64. */
+  readonly body: string
+}
+
+const SERVICE = 'broker'
+/** A subscription that stood this long was a good one: the next pause is short again. */
+const GOOD_MS = 5000
+/** A service that announced its stop and is gone for longer is not just being restarted. */
+const RESTART_MS = 30_000
+/** Headers, and what JSON writes around them. */
+const ENVELOPE_BYTES = 256 * 1024
+/** Codes of errors that the next attempt would meet again. */
+const REFUSED = [400, 401, 403]
+/** Of a message in base64 that fits into one of the protocol. */
+const MAX_BODY_BYTES = Math.floor((PAYLOAD_MAX_BYTES - ENVELOPE_BYTES) / 4) * 3
+
+/** Hands a message to the service `broker`. @throws {GatewayError} whatever it says. */
+export async function publishTo(
+  client: Client,
+  topic: string,
+  { headers, body }: Message,
+  call: CallOptions,
+): Promise<void> {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const message: WireMessage = { header: headers, body: bytes.toString('base64') }
+  // At most once: what may have been published is not published again.
+  await client.call(SERVICE, 'Broker.Publish', { topic, message }, { ...call, retries: 0 })
+}
+
+/**
+ * The broker of a platform: messages go through its service `broker`, found as any other. Topics and queues are those of the
+ * namespace of the call.
+ *
+ * A subscription that breaks begins again by itself, after a pause that grows to 5 s, until it is left or refused, or its client
+ * is closed; what was published meanwhile it does not get.
+ */
+export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
+  const { client, call = {}, onWarning = (message) => process.emitWarning(message) } = options
+  const { onInfo = () => {} } = options
+  const leaves = new Set<() => void>()
+  let closed = false
+
+  function open(topic: string, queue: string): CallStream<unknown, WireMessage> {
+    const { timeoutMs: _, ...more } = call
+    const request = queue === '' ? { topic } : { topic, queue }
+    return client.stream<unknown, WireMessage>(SERVICE, 'Broker.Subscribe', request, more)
+  }
+
+  async function subscribe(
+    topic: string,
+    handler: MessageHandler,
+    { queue = '' }: SubscribeOptions = {},
+  ): Promise<Unsubscribe> {
+    if (closed) throw unavailable(SERVICE, 'the broker is closed')
+    const stop = new AbortController()
+    const { signal } = stop
+    let stream = open(topic, queue)
+    const leave = (): void => {
+      leaves.delete(leave)
+      stop.abort()
+      stream.cancel()
+    }
+    leaves.add(leave)
+
+    async function read(): Promise<void> {
+      for await (const { header, body } of stream)
+        if (!signal.aborted) void handler({ headers: header, body: Buffer.from(body, 'base64') })
+      throw unavailable(SERVICE, 'the stream has ended')
+    }
+
+    async function run(): Promise<void> {
+      const backOff = createBackOff()
+      let begunMs = performance.now()
+      let lostMs: number | undefined
+      let report = onWarning
+      while (!signal.aborted) {
+        try {
+          if (lostMs !== undefined) {
+            stream = open(topic, queue)
+            await stream.begun()
+            begunMs = performance.now()
+            report(`the subscription to ${topic} is back after ${Math.round(begunMs - lostMs)} ms`)
+            lostMs = undefined
+          }
+          await read()
+        } catch (error) {
+          if (signal.aborted) return
+          if (!mayComeBack(error, lostMs === undefined)) {
+            leaves.delete(leave)
+            const { message } = error as Error
+            onWarning(`the subscription to ${topic} has ended: ${message}`)
+            return
+          }
+          if (lostMs === undefined) {
+            lostMs = performance.now()
+            if (lostMs - begunMs > GOOD_MS) backOff.reset()
+            const { message } = error as Error
+            report = isStopping(error) ? onInfo : onWarning
+            report(`the subscription to ${topic} broke: ${message}; subscribing again`)
+          } else if (report === onInfo && performance.now() - lostMs > RESTART_MS) {
+            report = onWarning
+            const { message } = error as Error
+            report(`the subscription to ${topic} is still broken: ${message}; subscribing again`)
+          }
+          await delay(backOff.next(), undefined, { signal }).catch(() => {})
+        }
+      }
+    }
+
+    try {
+      await stream.begun()
+    } catch (error) {
+      leave()
+      throw error
+    }
+    void run()
+    return leave
+  }
+
+  return {
+    name: 'mx',
+    maxBodyBytes: MAX_BODY_BYTES,
+
+    publish: (topic, message) => publishTo(client, topic, message, call),
+    subscribe,
+
+    reportDropped(topic, count) {
+      const report = client.call(SERVICE, 'Broker.ReportDropped', { topic, count }, call)
+      // The log of the subscriber has it.
+      report.catch(() => {})
+    },
+
+    close() {
+      closed = true
+      for (const leave of leaves) leave()
+    },
+  }
+}
+
+/**
+ * Not where the client is closed, nor where the service refuses it as it begins: one that stood ends with the token it began with.
+ */
+function mayComeBack(error: unknown, stood: boolean): boolean {
+  return error instanceof GatewayError && (stood || !REFUSED.includes(error.code))
+}

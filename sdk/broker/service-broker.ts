@@ -1,0 +1,109 @@
+import type { Broker } from '../../core/contracts/broker.ts'
+import type { PluginLog } from '../../core/plugin/define.ts'
+import { type CheckedBroker, createBroker } from '../../domain/broker/broker.ts'
+import type { Client } from '../client/client.ts'
+import type { OwnBroker } from '../internal/brokers.ts'
+import type { Schema } from '../schema/schema.ts'
+import type { Traces } from '../tracing/traces.ts'
+import type { Subscriber } from './message.ts'
+import { nameBroker, openBroker, toBrokerSource } from './open-broker.ts'
+import { type SubscriberOptions, Subscriptions, toBrokerLog, toReports } from './subscriptions.ts'
+
+export interface ServiceBrokerOptions {
+  /** What the service was told: an adapter, or a text. */
+  readonly given: Broker | string | undefined
+  /** Whether there is a platform, whose broker is found like any service. */
+  readonly hasPlatform: boolean
+  /** The service's. */
+  readonly client: () => Client
+  /** The service's name. */
+  readonly service: string
+  readonly log: PluginLog
+  /** Makes spans of messages. @default nobody does */
+  readonly traces?: Traces
+}
+
+/** The broker of a service, opened when it is first needed, and what it subscribed to. */
+export interface ServiceBroker {
+  /** What the registry is told: empty where the service has nothing to do with one. */
+  readonly name: () => string
+  /** Remembers a subscription. @throws {TypeError} without a broker. */
+  readonly subscribe: <S extends Schema>(
+    topic: string,
+    subscriber: Subscriber<S>,
+    options: SubscriberOptions<S>,
+  ) => void
+  /** For `createBroker`. */
+  readonly own: OwnBroker
+  /** Subscribes. @throws {Error} when the broker refuses. */
+  readonly begin: () => Promise<void>
+  /** Takes no more messages; resolves when those that are being handled are done. */
+  readonly end: () => Promise<void>
+  /** Closes what was opened by a text, or for the service. */
+  readonly close: () => Promise<void>
+}
+
+interface Opened {
+  readonly checked: CheckedBroker
+  readonly loaded?: Promise<void>
+  readonly close?: () => Promise<void>
+}
+
+/** The text of the platform's broker. */
+const PLATFORM = 'mx'
+
+/** @throws {TypeError} for a text that names no broker. */
+export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroker {
+  const { given, hasPlatform, client, service, log, traces } = options
+  const told = toBrokerSource(given)
+  const source = told ?? (hasPlatform ? PLATFORM : undefined)
+  const subscriptions = new Subscriptions(service, log, traces)
+  const closing: (() => Promise<void>)[] = []
+  let opened: Opened | undefined
+
+  function open(from: Broker | string): Opened {
+    if (typeof from !== 'string') return { checked: createBroker(from, toReports(log)) }
+    const { broker, loaded } = openBroker(from, { client, ...toBrokerLog(log) })
+    return { checked: createBroker(broker, toReports(log)), loaded, close: broker.close }
+  }
+
+  return {
+    name() {
+      const used = subscriptions.size > 0 ? source : told
+      return used === undefined ? '' : nameBroker(used)
+    },
+
+    subscribe(topic, subscriber, more) {
+      if (source === undefined)
+        throw new TypeError(
+          `subscribing to ${topic} needs a broker: new Service({ broker }), or a registry where the platform's is found`,
+        )
+      subscriptions.add(topic, subscriber, more)
+    },
+
+    own: {
+      find() {
+        if (source === undefined || (typeof source === 'string' && source.trim() === PLATFORM))
+          return undefined
+        opened ??= open(source)
+        return opened.checked
+      },
+      closeToo: (close) => void closing.push(close),
+    },
+
+    async begin() {
+      if (source === undefined || subscriptions.size === 0) return
+      opened ??= open(source)
+      await opened.loaded
+      await subscriptions.begin(opened.checked)
+    },
+
+    end: () => subscriptions.end(),
+
+    async close() {
+      await subscriptions.leave()
+      await opened?.close?.()
+      await Promise.all(closing.splice(0).map((close) => close()))
+    },
+  }
+}

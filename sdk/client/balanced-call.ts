@@ -1,0 +1,362 @@
+import { performance } from 'node:perf_hooks'
+import { isNotTaken } from '../../core/auth/policy/decision.ts'
+import type { TokenSource } from '../../core/contracts/token-source.ts'
+import type { Span, Tracer } from '../../core/contracts/tracer.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { type LostKind, OutgoingCall } from '../../core/rpc/call.ts'
+import { deadlines } from '../../core/rpc/deadlines.ts'
+import { toLostError } from '../../core/rpc/transport-error.ts'
+import { toNoNode } from '../../core/upstream/balance/no-node.ts'
+import type { UpstreamNode } from '../../core/upstream/node-health.ts'
+import { mayTryAnother } from '../../core/upstream/tried-nodes.ts'
+import type { Upstream } from '../../core/upstream/upstream.ts'
+import { type Abortable, unwatchAbort, watchAbort } from '../../lib/async/abort-watch.ts'
+import { beginCall, carrySpan, endCall, tellNode } from '../tracing/call-span.ts'
+import type { CallOwner, CallPlan, LocalService } from './call-options.ts'
+import { CLIENT_LEFT } from './client-closed-request.ts'
+import { toLocalValue } from './in-process.ts'
+
+/** Back-off before the second repetition; doubled for each one more. */
+const BACK_OFF_MS = 100
+
+/**
+ * A call on its way to some node of a service.
+ *
+ * One that certainly was not served goes to the next node, whatever it is. One that was answered with 500 or 408 is
+ * repeated (specification: Errors 5): at once, then after 100 ms, 200 ms…, on another node if there is one, while its time
+ * lasts, and unless service or registry say that its endpoint is not idempotent. One whose connection was lost
+ * may have been served: it is 502.
+ */
+export abstract class RoutedCall extends OutgoingCall implements Abortable {
+  /** It stays in this process: bodies are {@link value}s. */
+  isLocal = false
+  /** The request, of a call that stays in this process. */
+  protected value: unknown = undefined
+  /** The answer is complete, or nobody waits for one. */
+  protected over = false
+  private readonly owner: CallOwner
+  private readonly address: string | undefined
+  private readonly limitMs: number
+  private readonly signal: AbortSignal | undefined
+  private readonly contextSignal: AbortSignal | undefined
+  private tokens: TokenSource | undefined
+  /** Without the token. */
+  private readonly ownMetadata: string
+  /** As it was sent. */
+  private token: string | undefined = undefined
+  /** It was sent with another token before. */
+  private isRenewed = false
+  private readonly closing: AbortSignal | undefined
+  private readonly startedMs = performance.now()
+  private local: LocalService | undefined = undefined
+  private upstream: Upstream | undefined = undefined
+  private node: UpstreamNode | undefined = undefined
+  /** The node has it. */
+  private isThere = false
+  /** Nodes that certainly have not served it. */
+  private tried: UpstreamNode[] | undefined = undefined
+  private retries: number
+  private repeated = 0
+  private timer: NodeJS.Timeout | undefined = undefined
+  /** Of the attempt that is under way. */
+  private span: Span | undefined = undefined
+  private attempts = 0
+
+  /** @param closing gives it up, too; undefined: it goes on when its client is closed. */
+  constructor(owner: CallOwner, plan: CallPlan, closing?: AbortSignal) {
+    super()
+    this.closing = closing
+    this.owner = owner
+    this.address = plan.address
+    this.limitMs = plan.timeoutMs
+    this.retries = plan.retries
+    this.signal = plan.signal
+    this.contextSignal = plan.contextSignal
+    this.service = plan.service
+    this.endpoint = plan.endpoint
+    this.metadata = plan.metadata
+    this.ownMetadata = plan.metadata
+    this.tokens = plan.tokens
+    this.timeoutMs = plan.timeoutMs
+  }
+
+  /** Sends it. What keeps it from being sent is told by {@link failed}. */
+  begin(): void {
+    const signal = this.signal
+    const contextSignal = this.contextSignal
+    if (signal?.aborted) return this.onAbort(signal.reason)
+    if (contextSignal?.aborted) return this.onAbort(contextSignal.reason)
+    if (signal !== undefined) watchAbort(signal, this)
+    if (contextSignal !== undefined) watchAbort(contextSignal, this)
+    if (this.closing !== undefined) watchAbort(this.closing, this)
+    try {
+      const found = this.identify(this.owner.find(this.service, this.address))
+      if (found instanceof Promise) {
+        found.then(
+          (later) => this.route(later, this.left()),
+          (error) => this.fail(error),
+        )
+        // Already now: afterwards the caller may change what it has sent.
+        this.prepare()
+        this.arm()
+      } else {
+        this.isLocal = found !== undefined && 'caller' in found
+        this.prepare()
+        this.route(found, this.limitMs)
+      }
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  /** The request, for a service of this process, which may change what it gets: what may be sent again is a copy. */
+  takeValue(): unknown {
+    return this.retries > 0 ? toLocalValue(this.value) : this.value
+  }
+
+  /** Fills in the body. What it throws is what the caller gets. */
+  protected abstract prepare(): void
+
+  /** The call has no answer but this error. */
+  protected abstract failed(error: unknown): void
+
+  /** It was handed over. */
+  protected dispatched(): void {}
+
+  /** The answer is complete; false: the call was over. */
+  protected answered(): boolean {
+    if (this.over) return false
+    this.isWell()
+    this.settle(200)
+    return true
+  }
+
+  /** The service has begun to answer. */
+  protected isWell(): void {
+    if (this.isThere) this.upstream!.succeeded(this.node!)
+  }
+
+  /** Gives it up, and tells the service; false: the call was over. */
+  protected drop(): boolean {
+    if (this.over) return false
+    this.cancel()
+    this.settle(CLIENT_LEFT)
+    return true
+  }
+
+  override onFail(error: GatewayError, isForeign = false): void {
+    if (this.over) return
+    const { code, repeatable } = error
+    this.endSpan(code, error.message)
+    // An error of the protocol proves that the node answers, whatever it says.
+    if (isForeign && (code === 502 || code === 503 || code === 504)) this.blame('gateway')
+    else this.isWell()
+    this.leave()
+    if (this.mayRenew(error)) this.renew(error)
+    else if ((code === 500 || code === 408) && repeatable && this.mayRepeat()) this.repeat(error)
+    else this.fail(error)
+  }
+
+  override onLost(kind: LostKind, detail: string): void {
+    if (this.over) return
+    this.span?.fail(kind, detail)
+    this.endSpan()
+    if (kind === 'connect' || kind === 'foreign') this.blame('connect')
+    else if (kind === 'closed') this.blame('gateway')
+    this.leave()
+    const { proxy } = this.owner
+    const isProxied = proxy !== undefined && this.upstream?.name === proxy
+    const who = isProxied ? 'the RPC proxy' : 'the service'
+    const error = toLostError(this.service, kind, detail, who)
+    if (this.isUnserved(kind) && this.mayTryAnother()) this.attempt()
+    else this.fail(error)
+  }
+
+  onAbort(reason: unknown): void {
+    if (this.drop()) this.failed(reason)
+  }
+
+  override onDeadline(): void {
+    if (this.carrier !== undefined) super.onDeadline()
+    else this.onLost('timeout', `nothing was sent within ${this.limitMs} ms`)
+  }
+
+  /** A call that leaves the process waits until it is known whose it is. An address that nobody vouches for is not told. */
+  private identify(found: ReturnType<CallOwner['find']>): ReturnType<CallOwner['find']> {
+    if (this.tokens === undefined || (found !== undefined && 'caller' in found)) return found
+    // Told to nobody until it is known whose call it is: an error that comes first would end the process.
+    if (found instanceof Promise) found.catch(() => {})
+    const address = this.address
+    const isKnown = address === undefined || this.owner.isKnown(this.service, address)
+    if (!(isKnown instanceof Promise)) return this.logIn(found, isKnown)
+    return isKnown.then((later) => this.logIn(found, later))
+  }
+
+  private logIn(
+    found: ReturnType<CallOwner['find']>,
+    isKnown: boolean,
+  ): ReturnType<CallOwner['find']> {
+    if (!isKnown) this.tokens = undefined
+    const ready = this.tokens?.ready()
+    return ready === undefined ? found : ready.then(() => found)
+  }
+
+  private route(found: Upstream | LocalService | undefined, leftMs: number): void {
+    if (this.over) return
+    if (found === undefined) {
+      const detail = `service not found: ${this.service}`
+      return this.fail(new GatewayError(this.service, 404, detail))
+    }
+    if ('caller' in found) this.local = found
+    else this.upstream = found
+    this.attempt(leftMs)
+  }
+
+  /** Most often it is a timer, or a connection, that has it sent: what is thrown would be nobody's, and end the process. */
+  private attempt(leftMs = this.left()): void {
+    if (leftMs < 0) return this.onLost('timeout', '')
+    this.timeoutMs = leftMs
+    this.id = 0
+    try {
+      this.handOver()
+    } catch (error) {
+      this.cancel()
+      this.fail(error)
+    }
+  }
+
+  private handOver(): void {
+    if (this.tokens !== undefined && this.local === undefined) {
+      const token = this.tokens.current()
+      this.token = token
+      if (token !== undefined)
+        this.metadata = `authorization: Bearer ${token}\r\n${this.ownMetadata}`
+    }
+    const { traces } = this.owner
+    if (traces?.tracer !== undefined) this.beginSpan(traces.tracer, traces.begins)
+    const caller = this.local?.caller ?? this.pick()?.caller
+    if (caller === undefined) return this.fail(toNoNode(this.service))
+    caller.call(this)
+    this.dispatched()
+  }
+
+  private pick(): UpstreamNode | undefined {
+    const node = this.upstream!.pick(undefined, this.node, this.tried)
+    this.node = node
+    if (node === undefined) return undefined
+    this.isThere = true
+    node.active++
+    if (this.span !== undefined) tellNode(this.span, node, this.attempts)
+    return node
+  }
+
+  /** Of a stream that belongs to no trace there is none: subscriptions last for ever. */
+  private beginSpan(tracer: Tracer, begins: boolean): void {
+    this.attempts++
+    // What is sent has a token, which is nobody else's business.
+    const { service, endpoint } = this
+    const call = { service, endpoint, metadata: this.ownMetadata }
+    this.span = beginCall(tracer, 'client', call, begins && !this.stream, performance.now())
+    if (this.span !== undefined) this.metadata = carrySpan(this.metadata, this.span)
+  }
+
+  private endSpan(code?: number, detail?: string): void {
+    const span = this.span
+    if (span === undefined) return
+    this.span = undefined
+    if (code === undefined) span.end()
+    else endCall(span, 'client', code, detail)
+  }
+
+  private repeat(error: GatewayError): void {
+    this.retries--
+    const delayMs = toDelay(this.repeated++)
+    if (delayMs === 0) return this.attempt()
+    const left = this.left()
+    if (left !== 0 && left <= delayMs) return this.fail(error)
+    this.arm()
+    this.timer = setTimeout(() => this.attempt(), delayMs)
+  }
+
+  /** Whether the token was not taken, and another may be. */
+  private mayRenew(error: GatewayError): boolean {
+    if (this.token === undefined || this.isRenewed || this.started || this.answering) return false
+    return isNotTaken(error) && this.tokens!.refused(this.token)
+  }
+
+  private renew(error: GatewayError): void {
+    this.isRenewed = true
+    this.arm()
+    const again = (): void => {
+      if (!this.over) this.attempt()
+    }
+    // What is wrong with logging in was told whoever logged in first; here it is that the call was refused.
+    Promise.resolve(this.tokens!.ready()).then(again, () => this.fail(error))
+  }
+
+  private mayRepeat(): boolean {
+    if (this.retries <= 0 || this.started || this.answering) return false
+    return this.upstream?.endpoints.get(this.endpoint)?.metadata['idempotent'] !== 'false'
+  }
+
+  private isUnserved(kind: LostKind): boolean {
+    return !this.started && kind !== 'closed' && kind !== 'stopped' && kind !== 'timeout'
+  }
+
+  private mayTryAnother(): boolean {
+    if (this.node === undefined) return false
+    this.tried ??= []
+    this.tried.push(this.node)
+    return mayTryAnother(this.upstream!, this.tried)
+  }
+
+  /** Milliseconds left; 0: no deadline; negative: none. */
+  private left(): number {
+    if (this.limitMs === 0) return 0
+    const left = this.limitMs - (performance.now() - this.startedMs)
+    return left > 0 ? left : -1
+  }
+
+  /** While nobody carries it, its time runs all the same. */
+  private arm(): void {
+    const left = this.left()
+    if (left !== 0 && this.timedNext === undefined) deadlines.add(this, Math.max(1, left))
+  }
+
+  private blame(kind: 'connect' | 'gateway'): void {
+    if (this.isThere) this.upstream!.failed(this.node!, kind)
+  }
+
+  private leave(): void {
+    if (!this.isThere) return
+    this.isThere = false
+    this.node!.active--
+  }
+
+  private fail(error: unknown): void {
+    if (this.over) return
+    this.settle(error instanceof GatewayError ? error.code : 500)
+    this.failed(error)
+  }
+
+  private settle(code: number): void {
+    this.over = true
+    this.endSpan(code)
+    this.release()
+    this.leave()
+    clearTimeout(this.timer)
+    if (this.signal !== undefined) unwatchAbort(this.signal, this)
+    if (this.contextSignal !== undefined) unwatchAbort(this.contextSignal, this)
+    if (this.closing !== undefined) unwatchAbort(this.closing, this)
+    const { traces } = this.owner
+    if (traces === undefined) return
+    const name = `${this.service}.${this.endpoint}`
+    traces.add(name, 'OUTBOUND', this.startedMs, performance.now(), code, this.ownMetadata)
+  }
+}
+
+/** Reference 15.5, jittered: none of many callers that failed together come back together. */
+function toDelay(repeated: number): number {
+  if (repeated === 0) return 0
+  return BACK_OFF_MS * 2 ** Math.min(repeated - 1, 10) * (0.5 + Math.random() / 2)
+}

@@ -1,0 +1,322 @@
+import type { Registry } from '../../core/contracts/registry.ts'
+import type { TokenSource } from '../../core/contracts/token-source.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
+import { findMetadata } from '../../core/rpc/metadata.ts'
+import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
+import { createAccountTokens } from '../auth/account-tokens.ts'
+import {
+  type Credentials,
+  type FoundCredentials,
+  findCredentials,
+  toPlatform,
+} from '../auth/credentials.ts'
+import { createFixedToken, type LoginReply } from '../auth/token-source.ts'
+import { toLocalService } from '../internal/local-services.ts'
+import { setOwnTokens } from '../internal/tokens.ts'
+import { DEFAULT_NAMESPACE } from '../namespace.ts'
+import { toRegistrySource } from '../registry/open-registry.ts'
+import type { Service } from '../service/service.ts'
+import type { Traces } from '../tracing/traces.ts'
+import { type CallDetails, formatCallMetadata } from './call-metadata.ts'
+import type { CallOwner, CallPlan } from './call-options.ts'
+import { ClientClosedError } from './client-closed.ts'
+import { beginNow } from './deferred-start.ts'
+import { readProxyAddress } from './proxy-address.ts'
+import { createServiceProxy, type ServiceProxy } from './service-proxy.ts'
+import { CallStream } from './streams/call-stream.ts'
+import { type Requests, StreamCall } from './streams/stream-call.ts'
+import { ClientTargets } from './targets.ts'
+import { UnaryCall } from './unary-call.ts'
+
+/** How calls are made. */
+export interface CallOptions extends CallDetails {
+  /** Milliseconds for the whole call, repetitions included; Infinity: no deadline. A context's deadline limits it. @default the client's; of a stream none */
+  readonly timeoutMs?: number
+  /** How often a call is repeated that failed with 500 or 408. Streams never are. @default the client's */
+  readonly retries?: number
+  /** The node to call: `host:port`, or with a protocol, `mx://`, `mxs://`, `http://` or `https://` in front. It is shown the client's own token if the registry tells of it, or the client was opened for it. @default whichever the registry tells */
+  readonly address?: string
+  /** Gives the call up when it aborts; so does a context's. */
+  readonly signal?: AbortSignal
+  /** Replies are the JSON text that the service wrote, as a string: with numbers that JavaScript would round. @default false */
+  readonly asText?: boolean
+}
+
+/** What a client is told. */
+export interface ClientOptions {
+  /** Tells which services run where; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else none */
+  readonly registry?: Registry | string
+  /** Where all calls go, as {@link CallOptions.address}, whatever the registry says. */
+  readonly address?: string
+  /** Through which all calls go but those within this process: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where neither a registry nor an address is given, else none */
+  readonly proxy?: string
+  /** Access token of calls without a context; those with one pass on that of their caller. @default that of `auth` */
+  readonly token?: string
+  /** The account it logs in with, for tokens that are renewed in time. @default where a registry or a proxy by its text, or `MX_PROXY`, says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote; else none */
+  readonly auth?: Credentials
+  /** Namespace of calls whose context has none. @default that of the account it logs in with, if it is not `mx`; else none */
+  readonly namespace?: string
+  /** @default 10000 */
+  readonly timeoutMs?: number
+  /** @default 1 */
+  readonly retries?: number
+  /** Services of this process that are called without sockets. Those started with the same registry are found without being named. */
+  readonly services?: readonly Service<object>[]
+  /** Whether services of this process are found without being named. @default true */
+  readonly inProcess?: boolean
+  /** Where calls are kept for `Debug.Trace`: a service's client has the service's. @default nowhere */
+  readonly traces?: Traces
+}
+
+/** Visible ASCII, as request targets and fields can carry it. */
+const ENDPOINT = /^[\x21-\x7e]{1,253}$/
+const DEFAULT: CallOptions = {}
+const CALL_OPTIONS: KnownOptions<CallOptions> = {
+  context: true,
+  namespace: true,
+  metadata: true,
+  timeoutMs: true,
+  retries: true,
+  address: true,
+  signal: true,
+  asText: true,
+}
+const OPTIONS: KnownOptions<ClientOptions> = {
+  registry: true,
+  address: true,
+  proxy: true,
+  token: true,
+  auth: true,
+  namespace: true,
+  timeoutMs: true,
+  retries: true,
+  services: true,
+  inProcess: true,
+  traces: true,
+}
+
+/**
+ * Calls services: by name, at whichever of their nodes is well.
+ *
+ * ```ts
+ * const client = new Client({ registry })
+ * const { message } = await client.service<Helloworld>('helloworld').Helloworld.call({ name: 'John' })
+ * const reply = await client.call('helloworld', 'Helloworld.Call', { name: 'John' })
+ * ```
+ *
+ * What fails is a typed error (`GatewayError`, also called `ServiceError`): the service's own, or 404 where nobody knows
+ * the service, 503 where it has no node, 502 where it took no connection or lost the one of the call, 408 when the
+ * time was over; then the service is told to stop. A call that is given up rejects with the reason of its signal.
+ * Nodes are taken in turn, those that fail are left out for a while.
+ */
+export class Client {
+  readonly #targets: ClientTargets
+  readonly #owner: CallOwner
+  readonly #tokens: TokenSource | undefined
+  readonly #namespace: string
+  readonly #timeoutMs: number
+  readonly #retries: number
+  readonly #closing = new AbortController()
+
+  /** @throws {TypeError} for an option that is unknown, a timeout, number of retries, address or proxy that is none, and a text that names no registry. */
+  constructor(options: ClientOptions = {}) {
+    refuseUnknown('new Client', options, OPTIONS)
+    const { registry, address, services = [], inProcess = true, traces } = options
+    const isTold = registry !== undefined || address !== undefined
+    const source = toRegistrySource(registry)
+    const told = readProxyAddress(options.proxy, isTold)
+    const platform = told ?? toPlatform(source)
+    const credentials = findOwnCredentials(options, platform)
+    const domain = credentials?.namespace ?? DEFAULT_NAMESPACE
+    // Of a registry a client sees one domain, the proxy beside it all that may be called from there.
+    const proxy = told ?? (domain === DEFAULT_NAMESPACE ? undefined : toProxy(source))
+    if (proxy !== undefined && address !== undefined)
+      throw new TypeError('new Client: address and proxy are two places for all calls: give one')
+    this.#namespace = options.namespace ?? (domain === DEFAULT_NAMESPACE ? '' : domain)
+    this.#timeoutMs = toTimeout(options.timeoutMs ?? 10_000)
+    this.#retries = toRetries(options.retries ?? 1)
+    const targets = new ClientTargets({
+      registry: source ?? proxy,
+      domain,
+      address,
+      proxy,
+      services: services.map(toLocalService),
+      inProcess,
+      tokens: () => this.#tokens,
+    })
+    this.#targets = targets
+    const { signal: closing } = this.#closing
+    this.#owner = {
+      find: (service, at) => targets.find(service, at),
+      isKnown: (service, at) => targets.isKnown(service, at),
+      ...{ proxy, closing, traces },
+    }
+    this.#tokens = this.#createTokens(options.token, credentials, platform)
+    if (this.#tokens !== undefined) setOwnTokens(this, this.#tokens)
+  }
+
+  /**
+   * Calls an endpoint with one request and one reply.
+   *
+   * @param service full name.
+   * @param endpoint `<Handler>.<Method>`
+   * @param request what JSON can say. @default a message without fields
+   * @returns what the JSON of the reply says.
+   */
+  call<R = unknown>(
+    service: string,
+    endpoint: string,
+    request?: unknown,
+    options: CallOptions = DEFAULT,
+  ): Promise<R> {
+    return new Promise((resolve, reject) => {
+      // What is thrown here rejects.
+      const plan = this.#plan(service, endpoint, options, this.#timeoutMs)
+      const resolveReply = resolve as (reply: unknown) => void
+      new UnaryCall(this.#owner, plan, request, resolveReply, reject).begin()
+    })
+  }
+
+  /**
+   * Calls an endpoint that streams. It has no deadline unless it is given one.
+   *
+   * @param requests the request of an endpoint that answers with a stream; several, as anything that can be iterated, which
+   *   is ended behind the last one; or nothing: they follow by {@link CallStream.send} and {@link CallStream.end}.
+   * @throws {TypeError} when names or options are malformed.
+   */
+  stream<Q = unknown, R = unknown>(
+    service: string,
+    endpoint: string,
+    requests?: Q | Requests<Q>,
+    options: CallOptions = DEFAULT,
+  ): CallStream<Q, R> {
+    const plan = this.#plan(service, endpoint, options, 0)
+    const call = new StreamCall(this.#owner, plan, requests)
+    call.begin()
+    return new CallStream<Q, R>(call)
+  }
+
+  /**
+   * The endpoints of a service as typed functions.
+   *
+   * `T` is the type of the service (`typeof service`), or of its handlers: `{ Helloworld: typeof endpoints }`. It is all of
+   * the service a caller has to know: `import type` brings no code along. Unary endpoints are functions; those that
+   * stream have a method `stream`.
+   *
+   * ```ts
+   * const { Helloworld } = client.service<typeof helloworld>('helloworld')
+   * await Helloworld.call({ name: 'John' })
+   * for await (const { message } of Helloworld.stream.stream({ count: 3 })) console.log(message)
+   * ```
+   *
+   * @param options of all calls; those of a single one go before them.
+   */
+  service<T>(name: string, options: CallOptions = DEFAULT): ServiceProxy<T> {
+    return createServiceProxy<T>(this, name, options)
+  }
+
+  /** Takes no more calls, and ends its streams: loops over events and watches end, reading another stream throws. Other calls under way go on; their connections close behind them. */
+  close(): void {
+    beginNow(this)
+    this.#closing.abort(new ClientClosedError())
+    this.#targets.close()
+  }
+
+  #createTokens(
+    token: string | undefined,
+    credentials: FoundCredentials | undefined,
+    platform: string | undefined,
+  ) {
+    if (token !== undefined) return createFixedToken(checkToken(token))
+    if (credentials === undefined) return undefined
+    // Nobody has a token before; the namespace is the account's, wherever calls go.
+    const metadata = formatCallMetadata({ namespace: credentials.namespace }, '')
+    const ask = (request: object, address?: string): Promise<LoginReply> =>
+      new Promise((resolve, reject) => {
+        const options = address === undefined ? DEFAULT : { address }
+        const plan = this.#plan('auth', 'Auth.Token', options, this.#timeoutMs)
+        const own = { ...plan, metadata, tokens: undefined }
+        const resolveReply = resolve as (reply: unknown) => void
+        new UnaryCall(this.#owner, own, request, resolveReply, reject).begin()
+      })
+    return createAccountTokens({ credentials, platform, ask })
+  }
+
+  #plan(service: string, endpoint: string, options: CallOptions, defaultMs: number): CallPlan {
+    if (!isServiceName(service))
+      throw new TypeError(
+        `service must be letters, digits and inner dots, dashes or underscores, got ${show(service)}`,
+      )
+    if (!ENDPOINT.test(endpoint))
+      throw new TypeError(`endpoint must be <Handler>.<Method>, got ${show(endpoint)}`)
+    if (options !== DEFAULT) refuseUnknown('call options', options, CALL_OPTIONS)
+    const { context, timeoutMs, retries, address, signal, asText = false } = options
+    const ownMs = timeoutMs === undefined ? defaultMs : toTimeout(timeoutMs)
+    const metadata = formatCallMetadata(options, this.#namespace)
+    const isSigned = context !== undefined || findMetadata(metadata, 'authorization') !== undefined
+    const plan = {
+      service,
+      endpoint,
+      metadata,
+      timeoutMs: ownMs,
+      retries: retries === undefined ? this.#retries : toRetries(retries),
+      address,
+      signal,
+      contextSignal: context?.signal,
+      tokens: isSigned ? undefined : this.#tokens,
+      asText,
+    }
+    if (context === undefined) return plan
+    const { msLeft } = context
+    if (msLeft !== Number.POSITIVE_INFINITY)
+      // What has no time left fails by the clock, not by having no deadline.
+      plan.timeoutMs = Math.max(ownMs === 0 ? msLeft : Math.min(ownMs, msLeft), Number.MIN_VALUE)
+    return plan
+  }
+}
+
+/**
+ * What a client logs in with; undefined: nothing, or it has a token.
+ *
+ * @param platform that the environment's are for.
+ */
+function findOwnCredentials(
+  { token, auth, address }: ClientOptions,
+  platform: string | undefined,
+): FoundCredentials | undefined {
+  if (token !== undefined) {
+    if (auth !== undefined)
+      throw new TypeError('new Client: token and auth are two identities: give one')
+    return undefined
+  }
+  // What is left in the environment is for a platform, and not for whoever is at an address.
+  if (auth === undefined && address !== undefined) return undefined
+  return findCredentials(auth, platform)
+}
+
+/** The RPC proxy that a registry is reached through; undefined: it is another kind of registry. */
+function toProxy(source: Registry | string | undefined): string | undefined {
+  return typeof source === 'string' && /^\s*mxs?:/.test(source) ? source.trim() : undefined
+}
+
+/** Not shown in the error: it may be one, with a blank. */
+function checkToken(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new TypeError('new Client: token must be visible ASCII characters without blanks')
+}
+
+/** Milliseconds as a call has them: 0 stands for no deadline. */
+function toTimeout(timeoutMs: number): number {
+  if (timeoutMs === Number.POSITIVE_INFINITY) return 0
+  if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs
+  throw new TypeError(`timeoutMs must be more than 0, got ${show(timeoutMs)}`)
+}
+
+function toRetries(retries: number): number {
+  if (Number.isInteger(retries) && retries >= 0) return retries
+  throw new TypeError(`retries must be a whole number of at least 0, got ${show(retries)}`)
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 253) ?? String(value)
+}

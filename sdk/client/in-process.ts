@@ -1,0 +1,300 @@
+import { GatewayError } from '../../core/errors.ts'
+import { WrittenJson } from '../../core/request/json/written-json.ts'
+import {
+  type CallReceiver,
+  type CancelReason,
+  type Carrier,
+  type IncomingCall,
+  NOBODY,
+  type OutgoingCall,
+} from '../../core/rpc/call.ts'
+import type { Caller } from '../../core/rpc/caller.ts'
+import { deadlines } from '../../core/rpc/deadlines.ts'
+import { toFailFields } from '../../core/rpc/error-codec.ts'
+import { costOf } from '../../core/rpc/ws/frames.ts'
+import { json } from '../codec/codec.ts'
+import { copyJson, NOT_PLAIN } from '../schema/clone-json.ts'
+import type { Dispatcher } from '../service/dispatch.ts'
+import type { ServableCall } from '../service/served-call.ts'
+import { Credit, VALUE_COST } from './streams/credit.ts'
+
+/** What a call has that may stay in this process: `RoutedCall`. */
+interface LocalCalling {
+  readonly isLocal: boolean
+  /** The request; the service's own from then on. */
+  takeValue(): unknown
+}
+
+/**
+ * Carries calls to a service of this process, without sockets.
+ *
+ * It differs from a connection in nothing callers see: the handler runs after `call` has returned, nothing is shared
+ * between the two, streams have windows, deadlines and cancelling reach the handler. Calls of a client of this SDK
+ * carry values; those of others, such as a gateway, bytes or text.
+ */
+export class InProcessCaller implements Caller {
+  readonly #dispatcher: Dispatcher
+  readonly #calls = new Set<LocalCall>()
+  /** Why no more calls are taken; undefined: they are. */
+  #refusal: 'unsent' | 'connect' | undefined = undefined
+
+  constructor(dispatcher: Dispatcher) {
+    this.#dispatcher = dispatcher
+  }
+
+  get pending(): number {
+    return this.#calls.size
+  }
+
+  readonly call = (call: OutgoingCall): void => {
+    if (this.#refusal !== undefined) {
+      call.release()
+      call.onLost(this.#refusal, `${this.#dispatcher.service} has stopped`)
+      return
+    }
+    new LocalCall(call, this.#dispatcher, this.#calls).begin()
+  }
+
+  /** Takes no more calls; those under way go on. */
+  readonly drain = (): void => {
+    this.#refusal ??= 'unsent'
+  }
+
+  /** Takes no more calls; those under way are lost. */
+  readonly close = (): void => {
+    this.#refusal = 'connect'
+    for (const call of [...this.#calls]) call.lose('the service has stopped')
+  }
+}
+
+/**
+ * What JSON would make of a value on its way to a service of this process: a copy, or its text.
+ *
+ * @throws {TypeError} when JSON cannot say it.
+ */
+export function toLocalValue(value: unknown): unknown {
+  if (value instanceof WrittenJson) return value
+  const copied = copyJson(value)
+  return copied === NOT_PLAIN ? new WrittenJson(json.encode(value) as string) : copied
+}
+
+/** What follows it is a microtask, for half of what `queueMicrotask` takes. */
+const NOW = Promise.resolve()
+
+/** Calls whose service gets them once the function that made them has returned: one microtask for all of them. */
+let begun: LocalCall[] = []
+
+function serveBegun(): void {
+  const calls = begun
+  begun = []
+  let next = 0
+  try {
+    while (next < calls.length) calls[next++]!.serve()
+  } finally {
+    // What one of them throws is its own.
+    if (next < calls.length) {
+      begun = [...calls.slice(next), ...begun]
+      void NOW.then(serveBegun)
+    }
+  }
+}
+
+/** A call within the process, as its service has it. */
+class LocalCall implements ServableCall {
+  readonly service: string
+  readonly endpoint: string
+  readonly metadata: string
+  readonly timeoutMs: number
+  readonly body: unknown
+  readonly stream: boolean
+  readonly more: boolean
+  receiver: CallReceiver = NOBODY
+  over = false
+  readonly #call: OutgoingCall
+  readonly #dispatcher: Dispatcher
+  readonly #calls: Set<LocalCall>
+  readonly #isLocal: boolean
+  /** The service has it. */
+  #dispatched = false
+  /** The caller has sent its last body. */
+  #isEnded = false
+  /** What the caller may send, and the service; made when they send. */
+  #up: Credit | undefined = undefined
+  #down: Credit | undefined = undefined
+
+  constructor(call: OutgoingCall, dispatcher: Dispatcher, calls: Set<LocalCall>) {
+    const isLocal = (call as Partial<LocalCalling>).isLocal === true
+    this.service = call.service
+    this.endpoint = call.endpoint
+    this.metadata = call.metadata
+    this.timeoutMs = call.timeoutMs
+    this.body = isLocal ? (call as OutgoingCall & LocalCalling).takeValue() : call.body
+    this.stream = call.stream
+    this.more = call.more
+    this.#call = call
+    this.#dispatcher = dispatcher
+    this.#calls = calls
+    this.#isLocal = isLocal
+  }
+
+  begin(): void {
+    const call = this.#call
+    call.carrier = new LocalCarrier(this)
+    call.held = false
+    call.started = false
+    call.answering = false
+    // As over a socket: nothing of the service runs before the caller's function has returned.
+    if (begun.push(this) === 1) void NOW.then(serveBegun)
+  }
+
+  serve(): void {
+    if (this.over) return
+    const call = this.#call
+    this.#dispatched = true
+    if (this.#isLocal) this.#dispatcher.dispatchLocal(this)
+    else this.#dispatcher.dispatchTrusted(this as ServableCall as IncomingCall)
+    // What was answered at once never gets into the set and the wheel.
+    if (this.over) return
+    this.#calls.add(this)
+    if (this.timeoutMs > 0 && call.timedNext === undefined) deadlines.add(call, this.timeoutMs)
+    if (this.#isEnded) this.receiver.onEnd()
+    else if (call.held) this.#resume()
+  }
+
+  // From the service
+
+  reply(metadata: string, body: unknown): void {
+    if (this.#finish()) this.#call.onReply(metadata, this.#toReceived(body))
+  }
+
+  fail(error: GatewayError): void {
+    if (!this.#finish()) return
+    const { id, code, message, headers } = error
+    const repeatable = error.repeatable && this.receiver.repeatable !== false
+    const fields = headers === undefined ? [] : toFailFields(headers)
+    // What the handler threw is the service's own: as over a socket, its cause stays there.
+    const options = { repeatable, ...(fields.length > 0 && { headers: fields }) }
+    this.#call.onFail(new GatewayError(id, code, message, options))
+  }
+
+  start(metadata: string): void {
+    this.#call.answering = true
+    this.#call.onStart(metadata)
+  }
+
+  sendData(body: unknown): boolean {
+    if (this.over) return true
+    this.#down ??= new Credit(() => {
+      if (!this.over) this.receiver.onCredit()
+    })
+    const received = this.#toReceived(body)
+    if (!this.#down.take(this.#costOf(received))) return false
+    this.#call.answering = true
+    this.#call.onData(received)
+    return true
+  }
+
+  endData(): void {
+    if (this.#finish()) this.#call.onEnd()
+  }
+
+  consumed(bytes: number): void {
+    this.#up?.consumed(this.#isLocal ? VALUE_COST : costOf(bytes))
+  }
+
+  // From the caller
+
+  /** False: not now. */
+  takeData(body: unknown): boolean {
+    if (this.#isEnded || !this.more) throw new Error('no body may follow the last one')
+    this.#up ??= new Credit(() => this.#resume())
+    const received = this.#toReceived(body)
+    if (!this.#dispatched || !this.#up.take(this.#costOf(received))) {
+      this.#call.held = true
+      return false
+    }
+    this.#call.started = true
+    this.receiver.onData(received)
+    return true
+  }
+
+  takeEnd(): void {
+    if (this.#isEnded || !this.more) return
+    this.#isEnded = true
+    if (this.#dispatched) this.receiver.onEnd()
+  }
+
+  takeConsumed(bytes: number): void {
+    this.#down?.consumed(this.#isLocal ? VALUE_COST : costOf(bytes))
+  }
+
+  /** Nobody waits for the answer any more; false: there was one. */
+  cancel(reason: CancelReason): boolean {
+    if (!this.#finish()) return false
+    this.receiver.onCancel(reason)
+    return true
+  }
+
+  expire(): void {
+    if (this.cancel('timeout'))
+      this.#call.onLost('timeout', `no answer within ${this.timeoutMs} ms`)
+  }
+
+  /** The service is closed. */
+  lose(detail: string): void {
+    if (this.cancel('closed')) this.#call.onLost('closed', detail)
+  }
+
+  #resume(): void {
+    if (this.over) return
+    this.#call.held = false
+    this.#call.onCredit()
+  }
+
+  #finish(): boolean {
+    if (this.over) return false
+    this.over = true
+    this.#calls.delete(this)
+    this.#call.release()
+    return true
+  }
+
+  /** What a body takes from its window. */
+  #costOf(body: Uint8Array): number {
+    return this.#isLocal ? VALUE_COST : costOf(body.length)
+  }
+
+  /** Values stay what they are; text becomes what a connection would have brought. */
+  #toReceived(body: unknown): Uint8Array {
+    return typeof body === 'string' && !this.#isLocal ? Buffer.from(body) : (body as Uint8Array)
+  }
+}
+
+/** The caller's end of a call within the process. */
+class LocalCarrier implements Carrier {
+  readonly #call: LocalCall
+
+  constructor(call: LocalCall) {
+    this.#call = call
+  }
+
+  sendData(_call: OutgoingCall, body: string | Uint8Array): boolean {
+    return this.#call.takeData(body)
+  }
+
+  endData(): void {
+    this.#call.takeEnd()
+  }
+
+  consumed(_call: OutgoingCall, bytes: number): void {
+    this.#call.takeConsumed(bytes)
+  }
+
+  cancel(): void {
+    this.#call.cancel('cancel')
+  }
+
+  expire(): void {
+    this.#call.expire()
+  }
+}

@@ -1,0 +1,232 @@
+import { GatewayError } from '../../../core/errors.ts'
+import { json } from '../../codec/codec.ts'
+import { parseReply } from '../../codec/reply-body.ts'
+import { rejectTyped } from '../../errors.ts'
+import { RoutedCall } from '../balanced-call.ts'
+import type { CallOwner, CallPlan } from '../call-options.ts'
+import { toLocalValue } from '../in-process.ts'
+import { BodyStream } from './body-stream.ts'
+
+/** Requests one after the other. */
+export type Requests<Q = unknown> = Iterable<Q> | AsyncIterable<Q>
+
+/** A request that waits to be taken. */
+interface Waiting {
+  readonly body: string
+  readonly resolve: (taken: boolean) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Somebody who waits for the first sign of the service. */
+interface Starting {
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+const TAKEN = Promise.resolve(true)
+
+/** A call with streams, behind a `CallStream`. Never repeated: what was sent is gone. */
+export class StreamCall extends RoutedCall {
+  readonly replies: BodyStream
+  readonly #requests: unknown
+  readonly #asText: boolean
+  #waiting: Waiting[] = []
+  #isEnded = false
+  #feed: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
+  #hasBegun = false
+  /** Why it has not begun, and will not. */
+  #failure: { readonly error: unknown } | undefined = undefined
+  #starting: Starting[] = []
+
+  /** @param requests one request; or several, anything that can be iterated but text; or undefined: they are sent by {@link send}. */
+  constructor(owner: CallOwner, plan: CallPlan, requests: unknown) {
+    super(owner, { ...plan, retries: 0 }, owner.closing)
+    this.stream = true
+    this.#requests = requests
+    this.#asText = plan.asText
+    this.replies = new BodyStream({
+      decode: (body) => this.#decode(body),
+      onConsumed: (bytes) => this.consumed(bytes),
+      reject: (error) =>
+        error instanceof GatewayError ? rejectTyped(error) : Promise.reject(error),
+    })
+  }
+
+  send(request: unknown): Promise<boolean> {
+    if (this.#isEnded) return Promise.reject(new TypeError('the last request has been sent'))
+    // In a later turn: a loop that goes on sending must not keep the event loop from turning.
+    if (this.over) return new Promise((resolve) => setImmediate(resolve, false))
+    try {
+      const body = this.#encode(request)
+      if (this.#waiting.length === 0 && this.carrier !== undefined && this.sendData(body))
+        return TAKEN
+      return new Promise((resolve, reject) => {
+        this.#waiting.push({ body, resolve, reject })
+      })
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  end(): void {
+    this.#isEnded = true
+    if (this.#waiting.length === 0) this.endData()
+  }
+
+  /** Settles once the service has begun to answer, or will not. */
+  begun(): Promise<void> {
+    if (this.#hasBegun) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) reject(this.#failure.error)
+      else this.#starting.push({ resolve, reject })
+    })
+  }
+
+  /** Nobody wants the rest. */
+  giveUp(): void {
+    if (!this.drop()) return
+    this.#stop()
+    this.#miss(new DOMException('the call was given up', 'AbortError'))
+    this.replies.end()
+  }
+
+  protected prepare(): void {
+    const requests = this.#requests
+    const iterator = requests === undefined ? undefined : toIterator(requests)
+    if (requests !== undefined && iterator === undefined) {
+      this.#isEnded = true
+      if (this.isLocal) this.value = toLocalValue(requests)
+      else this.body = json.encode(requests)
+      return
+    }
+    this.more = true
+    this.#feed = iterator
+    if (iterator !== undefined) void this.#pump(iterator)
+  }
+
+  protected override dispatched(): void {
+    this.#flush()
+  }
+
+  protected failed(error: unknown): void {
+    this.#stop()
+    this.#miss(error)
+    // Whoever gave the call up waits for none of the replies there are.
+    if (error instanceof GatewayError) this.replies.break(error)
+    else this.replies.fail(error)
+  }
+
+  override onCredit(): void {
+    this.#flush()
+  }
+
+  override onReply(_metadata: string, body: Uint8Array): void {
+    if (!this.answered()) return
+    this.replies.push(body)
+    this.onEnd()
+  }
+
+  override onStart(): void {
+    this.isWell()
+    this.#arrive()
+  }
+
+  override onData(body: Uint8Array): void {
+    if (this.over) return
+    this.isWell()
+    this.#arrive()
+    this.replies.push(body)
+  }
+
+  override onEnd(): void {
+    this.answered()
+    this.#arrive()
+    this.#stop()
+    this.replies.end()
+  }
+
+  #arrive(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    for (const { resolve } of this.#starting) resolve()
+    this.#starting = []
+  }
+
+  #miss(error: unknown): void {
+    if (this.#hasBegun) return
+    this.#failure ??= { error }
+    for (const { reject } of this.#starting) reject(error)
+    this.#starting = []
+  }
+
+  /** Sends what waits, as far as it is taken. */
+  #flush(): void {
+    if (this.carrier === undefined || !this.more) return
+    const waiting = this.#waiting
+    let next = 0
+    while (next < waiting.length) {
+      const { body, resolve, reject } = waiting[next]!
+      try {
+        if (!this.sendData(body)) break
+        resolve(true)
+      } catch (error) {
+        // Too long: the others may still fit.
+        reject(error)
+      }
+      next++
+    }
+    this.#waiting = waiting.slice(next)
+    if (this.#isEnded && this.#waiting.length === 0) this.endData()
+  }
+
+  async #pump(iterator: Iterator<unknown> | AsyncIterator<unknown>): Promise<void> {
+    try {
+      while (!this.over) {
+        const step = await iterator.next()
+        if (step.done === true) {
+          this.#feed = undefined
+          return this.end()
+        }
+        if (!this.over) await this.send(await step.value)
+      }
+    } catch (error) {
+      this.#feed = undefined
+      if (this.drop()) this.failed(error)
+    }
+  }
+
+  /** The call is over: requests go nowhere, and whoever makes them may stop. */
+  #stop(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const { resolve } of waiting) resolve(false)
+    const feed = this.#feed
+    this.#feed = undefined
+    if (feed?.return === undefined) return
+    // Nobody waits for what becomes of it.
+    new Promise((resolve) => resolve(feed.return!())).catch(() => {})
+  }
+
+  #encode(request: unknown): string {
+    // A value of this process passes through as one.
+    if (this.isLocal) return toLocalValue(request) as string
+    return json.encode(request) as string
+  }
+
+  #decode(body: unknown): unknown {
+    if (this.isLocal) return this.#asText ? json.encode(body) : body
+    try {
+      return parseReply(this.service, body as Uint8Array, this.#asText)
+    } catch (error) {
+      this.giveUp()
+      void this.replies.return()
+      throw error
+    }
+  }
+}
+
+function toIterator(requests: unknown): Iterator<unknown> | AsyncIterator<unknown> | undefined {
+  if (typeof requests !== 'object' || requests === null) return undefined
+  const iterable = requests as Partial<AsyncIterable<unknown> & Iterable<unknown>>
+  return iterable[Symbol.asyncIterator]?.() ?? iterable[Symbol.iterator]?.()
+}

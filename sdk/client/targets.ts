@@ -1,0 +1,216 @@
+import type { Registry } from '../../core/contracts/registry.ts'
+import type { TokenSource } from '../../core/contracts/token-source.ts'
+import { Directory } from '../../core/registry/service-cache.ts'
+import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { Pool } from '../../core/upstream/pool/pool.ts'
+import { type PoolAddress, Upstream, type UpstreamOptions } from '../../core/upstream/upstream.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import { findLocalService } from '../internal/local-services.ts'
+import { DEFAULT_NAMESPACE } from '../namespace.ts'
+import {
+  findOpenRegistry,
+  type OpenedRegistry,
+  openRegistry,
+  tellsDomains,
+} from '../registry/open-registry.ts'
+import type { LocalService } from './call-options.ts'
+import { ClientClosedError } from './client-closed.ts'
+
+export interface TargetsOptions {
+  /** A text is opened by the first call that needs it. */
+  readonly registry: Registry | string | undefined
+  /** Of that registry, where it is a text; what is not there is looked for in `mx`. @default 'mx' */
+  readonly domain?: string
+  /** Where all calls go. */
+  readonly address: string | undefined
+  /** Where calls go of services that are not of this process. */
+  readonly proxy: string | undefined
+  readonly services: readonly LocalService[]
+  /** Whether services of this process in the same registry are called without sockets. */
+  readonly inProcess: boolean
+  /** Who asks a registry that is opened. @default nobody that is known */
+  readonly tokens?: () => TokenSource | undefined
+}
+
+const ELSEWHERE_MAX = 1000
+const ELSEWHERE_MS = 5000
+/** Addresses whose connections are kept. */
+const ADDRESSES_MAX = 100
+/** Connections to a node that speaks the plain form, and calls that may wait for one. */
+const CONNECTIONS_MAX = 100
+const WAITING_MAX = 10_000
+/** Shorter than servers' own usual 5 s, so that it is not they who close first. */
+const KEEP_ALIVE_MS = 4000
+const CONNECT_TIMEOUT_MS = 5000
+/** Calls have deadlines of their own. */
+const NEVER_MS = 2 ** 31 - 1
+
+const UPSTREAM: UpstreamOptions = { createPool }
+const SCHEME = /^(mxs?|https?):\/\//
+
+/** Where the calls of a client go: a service of this process, a given address, the proxy, or the nodes the registry tells. */
+export class ClientTargets {
+  readonly #options: TargetsOptions
+  #opened: OpenedRegistry | undefined = undefined
+  #directory: Directory | undefined = undefined
+  /** The registry, where the domain `mx` is another one of it; else empty. */
+  readonly #generalText: string
+  /** Of that. */
+  #general: { readonly opened: OpenedRegistry; readonly directory: Directory } | undefined =
+    undefined
+  /** Services that are not of its own domain, and until when that is believed, `performance.now()`: it is not asked with each call. */
+  readonly #elsewhere = new Map<string, number>()
+  /** The one used longest ago first. */
+  readonly #addresses = new Map<string, Upstream>()
+  #closed = false
+
+  /** @throws {TypeError} when the address is none. */
+  constructor(options: TargetsOptions) {
+    this.#options = options
+    const { registry, domain = DEFAULT_NAMESPACE } = options
+    const hasOther = domain !== DEFAULT_NAMESPACE && typeof registry === 'string'
+    this.#generalText = hasOther && tellsDomains(registry) ? registry : ''
+    if (options.address !== undefined) this.#openAddress(options.address)
+  }
+
+  /**
+   * The target of a call; undefined when nobody knows the service.
+   *
+   * @throws {TypeError} when the address is none, or there is neither a registry nor an address.
+   * @throws {GatewayError} 503 when the registry does not answer.
+   */
+  find(
+    service: string,
+    address: string | undefined = this.#options.address,
+  ): Maybe<Upstream | LocalService | undefined> {
+    if (this.#closed) throw new ClientClosedError()
+    if (address !== undefined) return this.#openAddress(address)
+    const { proxy } = this.#options
+    const registry =
+      proxy === undefined
+        ? this.#openRegistry()
+        : findOpenRegistry(this.#options.registry, this.#options.domain)
+    const local = this.#findLocal(service, registry)
+    if (local !== undefined) return local
+    if (proxy !== undefined) return this.#openAddress(proxy)
+    if (registry === undefined)
+      throw new TypeError(`calling ${service} needs a registry, a proxy or an address`)
+    return this.#search(service, registry)
+  }
+
+  /** Whether the program, or its registry, says that an address is one of the platform's. */
+  isKnown(service: string, address: string): Maybe<boolean> {
+    const { proxy } = this.#options
+    const isOwn = (own: string | undefined): boolean =>
+      own !== undefined && withScheme(own) === withScheme(address)
+    if (isOwn(this.#options.address) || isOwn(proxy)) return true
+    const registry = proxy === undefined ? this.#openRegistry() : undefined
+    if (registry === undefined) return false
+    const at = parseAddress(address.replace(SCHEME, ''))
+    const isNode = (found: Upstream | undefined): boolean =>
+      found?.nodes.some(({ host, port }) => host === at?.host && port === at.port) === true
+    const found = this.#search(service, registry)
+    return found instanceof Promise ? found.then(isNode, () => false) : isNode(found)
+  }
+
+  /** Calls under way go on, their connections close behind them. */
+  close(): void {
+    this.#closed = true
+    this.#directory?.close()
+    this.#general?.directory.close()
+    // Nobody waits for the end of its connections.
+    for (const opened of [this.#opened, this.#general?.opened]) opened?.close().catch(() => {})
+    for (const upstream of this.#addresses.values()) upstream.close()
+    this.#addresses.clear()
+  }
+
+  #openRegistry(): Registry | undefined {
+    const { registry, domain } = this.#options
+    if (typeof registry !== 'string') return registry
+    this.#opened ??= openRegistry(registry, { domain, tokens: this.#options.tokens?.() })
+    return this.#opened.registry
+  }
+
+  #search(service: string, registry: Registry): Maybe<Upstream | undefined> {
+    this.#directory ??= new Directory(registry, { upstream: () => UPSTREAM })
+    if (this.#generalText === '') return this.#directory.find(service)
+    const untilMs = this.#elsewhere.get(service)
+    if (untilMs !== undefined && performance.now() < untilMs) return this.#findGeneral(service)
+    const found = this.#directory.find(service)
+    if (!(found instanceof Promise)) return found ?? this.#searchGeneral(service)
+    return found.then((known) => known ?? this.#searchGeneral(service))
+  }
+
+  #searchGeneral(service: string): Maybe<Upstream | undefined> {
+    if (this.#elsewhere.size >= ELSEWHERE_MAX) this.#elsewhere.clear()
+    this.#elsewhere.set(service, performance.now() + ELSEWHERE_MS)
+    return this.#findGeneral(service)
+  }
+
+  #findGeneral(service: string): Maybe<Upstream | undefined> {
+    // Closed while its own domain was asked.
+    if (this.#closed) return undefined
+    this.#general ??= createGeneral(this.#generalText, this.#options)
+    return this.#general.directory.find(service)
+  }
+
+  #findLocal(name: string, registry: Registry | undefined): LocalService | undefined {
+    const { services, inProcess } = this.#options
+    for (const service of services) if (service.name === name) return service
+    return registry !== undefined && inProcess ? findLocalService(registry, name) : undefined
+  }
+
+  #openAddress(text: string): Upstream {
+    const addresses = this.#addresses
+    const known = addresses.get(text)
+    const upstream = known ?? createFixed(text)
+    if (known !== undefined) addresses.delete(text)
+    addresses.set(text, upstream)
+    if (addresses.size > ADDRESSES_MAX) {
+      const [oldest, unused] = addresses.entries().next().value!
+      addresses.delete(oldest)
+      unused.close()
+    }
+    return upstream
+  }
+}
+
+function createGeneral(text: string, { tokens }: TargetsOptions) {
+  const opened = openRegistry(text, { tokens: tokens?.() })
+  return { opened, directory: new Directory(opened.registry, { upstream: () => UPSTREAM }) }
+}
+
+function withScheme(address: string): string {
+  return SCHEME.test(address) ? address : `mx://${address}`
+}
+
+/** The one node at an address; `mx` where it names no protocol. @throws {TypeError} */
+export function createFixed(text: string): Upstream {
+  const protocol = SCHEME.exec(text)?.[1]
+  const address = protocol === undefined ? text : text.slice(protocol.length + 3)
+  let wrong: string | undefined
+  const upstream = new Upstream(text, {
+    createPool,
+    onSkip: (_node, reason) => {
+      wrong = reason
+    },
+  })
+  const node = { id: text, address, metadata: { protocol: protocol ?? 'mx' } }
+  upstream.update([{ name: text, version: '', metadata: {}, endpoints: [], nodes: [node] }])
+  if (wrong !== undefined) throw new TypeError(wrong)
+  return upstream
+}
+
+function createPool({ host, port, secure, pipeline, lookup }: PoolAddress): Pool {
+  return new Pool({
+    host,
+    port,
+    secure,
+    lookup,
+    pipeline,
+    timeouts: { connectMs: CONNECT_TIMEOUT_MS, replyMs: NEVER_MS, idleMs: NEVER_MS },
+    keepAliveMs: KEEP_ALIVE_MS,
+    maxConnections: CONNECTIONS_MAX,
+    maxWaiting: WAITING_MAX,
+  })
+}

@@ -1,0 +1,76 @@
+import { fileURLToPath } from 'node:url'
+import type { Type } from 'protobufjs'
+import type { TUnsafe } from '../../core/schema.ts'
+import {
+  type MessageCodec,
+  type ProtobufMessage,
+  protobufMessage,
+  type Schema,
+} from '../schema/schema.ts'
+import { compileReader, compileWriter, type WellKnownJson } from './protobuf-convert.ts'
+import { toMessageSchema } from './protobuf-schema.ts'
+
+/** The messages of `.proto` files. */
+export interface ProtoFile {
+  /**
+   * The message of this full name, for `request` or `response` of an endpoint: callers may then use JSON and protobuf.
+   * Its schema is made of the message; `T` says its type.
+   *
+   * @throws {TypeError} when there is no such message.
+   */
+  message<T = Record<string, unknown>>(name: string): ProtobufMessage<TUnsafe<T>>
+  /** The same with a schema of its own, which validates and gives the types; it must describe the JSON of the message. */
+  message<S extends Schema>(name: string, schema: S): ProtobufMessage<S>
+}
+
+/**
+ * Reads `.proto` files, and what they import: from beside them, or of the files every protobuf library brings.
+ *
+ * ```ts
+ * const proto = await loadProto(new URL('helloworld.proto', import.meta.url))
+ * endpoint({ request: proto.message('helloworld.Request', Request), ... })
+ * ```
+ *
+ * Field names are kept as they stand in the file, in JSON too. Loads protobufjs: services without protobuf do not.
+ *
+ * @throws {Error} when a file is not there or not to be understood.
+ */
+export async function loadProto(
+  file: string | URL | readonly (string | URL)[],
+): Promise<ProtoFile> {
+  const [{ default: protobuf }, { default: wellKnown }] = await Promise.all([
+    import('protobufjs'),
+    import('protobufjs/ext/protojson.js'),
+  ])
+  const paths = (Array.isArray(file) ? file : [file]).map((path: string | URL) =>
+    path instanceof URL ? fileURLToPath(path) : path,
+  )
+  const root = new protobuf.Root()
+  try {
+    await root.load(paths, { keepCase: true })
+    root.resolveAll()
+  } catch (cause) {
+    throw new Error(`cannot read ${paths.join(', ')}: ${(cause as Error).message}`, { cause })
+  }
+  return {
+    message(name: string, schema?: Schema) {
+      const found = root.lookup(name, [protobuf.Type]) as Type | null
+      // The library also finds a message by a part of its name, the first one of several.
+      if (found?.fullName !== `.${name}`)
+        throw new TypeError(`there is no message ${name} in ${paths.join(', ')}`)
+      return protobufMessage(
+        schema ?? toMessageSchema(found),
+        createMessageCodec(found, wellKnown as WellKnownJson),
+      ) as never
+    },
+  }
+}
+
+function createMessageCodec(type: Type, wellKnown: WellKnownJson): MessageCodec {
+  const read = compileReader(type, wellKnown)
+  const write = compileWriter(type, wellKnown)
+  return {
+    decode: (bytes) => read(type.decode(bytes)),
+    encode: (value) => type.encode(write(value) as Record<string, unknown>).finish(),
+  }
+}

@@ -1,0 +1,153 @@
+import { parseGoDuration } from '../../lib/time/go-duration.ts'
+import { notFound } from '../errors.ts'
+import { createRestore } from '../schema/exact-integers.ts'
+import { compileSchema, type Decoded, type Schema } from '../schema/schema.ts'
+
+/**
+ * A value of the configuration (specification: Library-level operations).
+ *
+ * The accessors never fail: they make of the value what they can, and where that is nothing, or there is no value, give the
+ * fallback. `scan` is strict.
+ */
+export interface ConfigValue {
+  /** Where it was looked for. */
+  readonly path: string
+  /** Why it could not be read; undefined: it was. */
+  readonly error: Error | undefined
+  /** Whether there is a value; `null` is one. */
+  exists(): boolean
+  /** What it is in JSON, as `JSON.parse` reads it: integers beyond 2^53 are exact in {@link bytes} only. Undefined where there is nothing. Not to be changed. */
+  json<T = unknown>(): T | undefined
+  /** Text; of a number and a boolean what JSON writes. @param fallback @default '' */
+  string(fallback?: string): string
+  /** A whole number: of one with a fraction what stands before it, of text that is a number that number. Beyond 2^53: the fallback. @param fallback @default 0 */
+  int(fallback?: number): number
+  /** A number, also of text that is one. @param fallback @default 0 */
+  float64(fallback?: number): number
+  /** A boolean, also of text: `true`, `t` and `1`, `false`, `f` and `0`, in any case, and of the numbers 1 and 0. @param fallback @default false */
+  bool(fallback?: boolean): boolean
+  /** Milliseconds, of text such as `300ms`, `1.5h` or `1h30m`; a number is milliseconds. @param fallback @default 0 */
+  duration(fallback?: number): number
+  /** Texts, of a list of them, numbers and booleans, or of text with commas. @param fallback @default [] */
+  stringSlice(fallback?: readonly string[]): readonly string[]
+  /** Texts by name, of an object; what is no text is JSON. @param fallback @default {} */
+  stringMap(fallback?: Readonly<Record<string, string>>): Readonly<Record<string, string>>
+  /** Text as UTF-8; anything else as JSON. @param fallback @default none */
+  bytes(fallback?: Uint8Array): Uint8Array
+  /**
+   * What a schema makes of the value.
+   *
+   * @throws {SchemaError} naming the path of the first field that does not fit.
+   * @throws {ServiceError} why it could not be read; 404 when there is nothing.
+   */
+  scan<S extends Schema>(schema: S): Promise<Decoded<S>>
+}
+
+/** What is made a value. */
+export interface ConfigSource {
+  readonly path: string
+  /** JSON; undefined: there is nothing. */
+  readonly data?: string
+  readonly error?: Error
+}
+
+/** JSON's numbers, and a plus sign. */
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+const TRUE = /^(?:1|t|true)$/i
+const FALSE = /^(?:0|f|false)$/i
+
+class ReadValue implements ConfigValue {
+  readonly path: string
+  readonly #json: unknown
+  readonly error: Error | undefined
+  readonly #data: string | undefined
+
+  constructor({ path, data, error }: ConfigSource) {
+    this.path = path
+    this.error = error
+    this.#data = data
+    this.#json = data === undefined ? undefined : JSON.parse(data)
+  }
+
+  exists(): boolean {
+    return this.#data !== undefined
+  }
+
+  json<T>(): T | undefined {
+    return this.#json as T | undefined
+  }
+
+  string(fallback = ''): string {
+    return toText(this.#json) ?? fallback
+  }
+
+  int(fallback = 0): number {
+    // -0 is 0.
+    const whole = Math.trunc(toNumber(this.#json) ?? Number.NaN) + 0
+    return Number.isSafeInteger(whole) ? whole : fallback
+  }
+
+  float64(fallback = 0): number {
+    return toNumber(this.#json) ?? fallback
+  }
+
+  bool(fallback = false): boolean {
+    if (typeof this.#json === 'boolean') return this.#json
+    const text = toText(this.#json)?.trim() ?? ''
+    return TRUE.test(text) || (FALSE.test(text) ? false : fallback)
+  }
+
+  duration(fallback = 0): number {
+    if (typeof this.#json === 'string') return parseGoDuration(this.#json.trim()) ?? fallback
+    return toNumber(this.#json) ?? fallback
+  }
+
+  stringSlice(fallback: readonly string[] = []): readonly string[] {
+    if (Array.isArray(this.#json)) {
+      const texts = this.#json.map(toText)
+      return texts.every((text) => text !== undefined) ? texts : fallback
+    }
+    const text = toText(this.#json)
+    if (text === undefined) return fallback
+    return text.trim() === '' ? [] : text.split(',').map((part) => part.trim())
+  }
+
+  stringMap(fallback: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+    const json = this.#json
+    if (typeof json !== 'object' || json === null || Array.isArray(json)) return fallback
+    return Object.fromEntries(
+      Object.entries(json).map(([name, value]) => [name, toText(value) ?? JSON.stringify(value)]),
+    )
+  }
+
+  bytes(fallback: Uint8Array = new Uint8Array(0)): Uint8Array {
+    if (this.#data === undefined) return fallback
+    return Buffer.from(typeof this.#json === 'string' ? this.#json : this.#data)
+  }
+
+  async scan<S extends Schema>(schema: S): Promise<Decoded<S>> {
+    if (this.error !== undefined) throw this.error
+    if (this.#data === undefined) throw notFound('config', `not found: ${this.path}`)
+    // A copy: decoding may change what it is given.
+    const root = this.path || 'config'
+    const compiled = compileSchema(schema, root)
+    const value = createRestore(compiled, root)(JSON.parse(this.#data), this.#data)
+    return (await compiled.decode(value)) as Decoded<S>
+  }
+}
+
+/** @throws {SyntaxError} when the data is no JSON. */
+export function toConfigValue(source: ConfigSource): ConfigValue {
+  return new ReadValue(source)
+}
+
+function toText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
+}
+
+function toNumber(value: unknown): number | undefined {
+  if (typeof value === 'string' && !NUMBER.test(value.trim())) return undefined
+  const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : undefined
+  return Number.isFinite(number) ? number : undefined
+}

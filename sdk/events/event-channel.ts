@@ -1,0 +1,199 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isNotTaken } from '../../core/auth/policy/decision.ts'
+import type { Span } from '../../core/contracts/tracer.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { CallOptions, Client } from '../client/client.ts'
+import { ClientClosedError } from '../client/client-closed.ts'
+import type { CallStream } from '../client/streams/call-stream.ts'
+import { beginProcess, endMessage } from '../tracing/message-span.ts'
+import type { Traces } from '../tracing/traces.ts'
+import {
+  type Answer,
+  type ConsumedEvent,
+  EVENTS,
+  toConsumedEvent,
+  type WireEvent,
+} from './platform-event.ts'
+
+/** Events as they come; iterate over it once. Leaving the loop, `return()`, or the stop of the service that consumes ends it. */
+export type EventChannel = AsyncIterableIterator<ConsumedEvent>
+
+/** How to begin, as the service is told. */
+export interface ConsumeRequest {
+  readonly topic: string
+  readonly group?: string
+  readonly sequence?: number
+  readonly offset_ms?: number
+  readonly auto_ack: boolean
+  readonly ack_wait?: number
+  readonly retry_limit: number
+  readonly max_in_flight: number
+}
+
+export interface ChannelOptions {
+  readonly client: Client
+  /** Makes spans of what is done with events. @default nobody does */
+  readonly traces?: Traces | undefined
+  readonly call: CallOptions
+  /** Asked for once, when the first event is. */
+  readonly begin: () => Promise<ConsumeRequest>
+  /** Who acknowledges: `service`, what it has sent; `loop`, what it asks to be followed; `program`. */
+  readonly acks: 'service' | 'loop' | 'program'
+  /** Whether it goes on when the service was lost. */
+  readonly resumes: boolean
+}
+
+type Stream = CallStream<object, WireEvent>
+
+/** First wait before the service is called again; doubled with each that follows. */
+const MIN_DELAY_MS = 50
+const MAX_DELAY_MS = 5000
+/** How long the service may take to keep what it was told. */
+const LEAVE_MS = 5000
+/** Codes of errors behind which the service may come back: it is not found, was lost, or is away. */
+const AWAY = [404, 502, 503]
+
+export function openChannel(options: ChannelOptions): EventChannel {
+  const { client, traces, call, begin, acks, resumes } = options
+  let request: ConsumeRequest | undefined
+  /** Of the last event, where nobody but the channel knows how far it is; 0: there was none. */
+  let sequence = 0
+  let stream: Stream | undefined
+  /** The event that is waited for, or was. */
+  let reading: Promise<unknown> = Promise.resolve()
+  /** The last event, unless the program answers for it. */
+  let unanswered: (() => Promise<void>) | undefined
+  /** Of the events that are being handled; those of `program` end with its answer. */
+  const spans = new Map<string, Span>()
+  let failures = 0
+  /** The service has taken the stream. */
+  let hasBegun = false
+  let isOver = false
+  const waiting = new AbortController()
+
+  async function connect(): Promise<Stream> {
+    request ??= await begin()
+    const opened = client.stream<object, WireEvent>('events', 'Stream.Consume', undefined, call)
+    stream = opened
+    hasBegun = false
+    opened.begun().then(
+      () => {
+        if (stream === opened) hasBegun = true
+      },
+      () => {},
+    )
+    if (isOver) opened.cancel()
+    await opened.send(sequence === 0 ? request : { ...request, sequence: sequence + 1 })
+    return opened
+  }
+
+  /** What the service is told of an event goes where it came from; what has no way there comes again. */
+  function toAnswer(from: Stream): Answer {
+    return async (id, success, delayMs) => {
+      endSpan(id, success)
+      await from.send({ id, success, ...(delayMs > 0 && { delay: Math.round(delayMs * 1e6) }) })
+    }
+  }
+
+  function toEvent(from: Stream, wire: WireEvent): ConsumedEvent {
+    const span = beginSpan(wire)
+    if (acks === 'program') return toConsumedEvent(wire, toAnswer(from), span)
+    if (acks === 'loop') unanswered = () => toAnswer(from)(wire.id, true, 0)
+    else sequence = wire.sequence
+    return toConsumedEvent(wire, undefined, span)
+  }
+
+  function beginSpan({ id, topic, metadata }: WireEvent): Span | undefined {
+    const group = request?.group
+    const span = beginProcess(traces, { system: EVENTS, topic, group, id }, metadata)
+    if (span !== undefined) spans.set(id, span)
+    return span
+  }
+
+  function endSpan(id: string, success: boolean): void {
+    const span = spans.get(id)
+    if (span === undefined) return
+    spans.delete(id)
+    endMessage(span, success ? undefined : new Error('not acknowledged'))
+  }
+
+  /** Whoever asks for the next one is done with those before, unless the program says itself what became of each. */
+  function endSpans(): void {
+    if (spans.size === 0) return
+    for (const span of spans.values()) endMessage(span)
+    spans.clear()
+  }
+
+  /** @throws what is no reason to go on. */
+  async function wait(error: unknown): Promise<void> {
+    stream = undefined
+    unanswered = undefined
+    endSpans()
+    // A stream ends with the token it began with; the next one begins with another, if there is one.
+    const isExpired = error instanceof GatewayError && isNotTaken(error) && hasBegun
+    const mayReturn = isExpired || (error instanceof GatewayError && AWAY.includes(error.code))
+    if (!mayReturn || !resumes || request === undefined) throw error
+    const ms = Math.min(MIN_DELAY_MS * 2 ** failures++, MAX_DELAY_MS) * (0.5 + Math.random() / 2)
+    await delay(ms, undefined, { signal: waiting.signal }).catch(() => {})
+  }
+
+  /** Ends a stream. What was acknowledged is then: the service ends the stream once it has kept that. */
+  async function leave(from: Stream): Promise<void> {
+    if (acks === 'service') {
+      await from.return()
+      return
+    }
+    from.end()
+    const timer = setTimeout(() => from.cancel(), LEAVE_MS)
+    try {
+      await reading
+      // What is on its way comes again, to others.
+      while ((await from.next()).done !== true);
+    } catch {
+      // It is lost, and with it what was not kept.
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    async next() {
+      if (acks !== 'program') endSpans()
+      if (unanswered !== undefined) {
+        await unanswered()
+        unanswered = undefined
+      }
+      while (!isOver) {
+        try {
+          const from = stream ?? (await connect())
+          const next = from.next()
+          reading = next
+          const { done, value } = await next
+          if (isOver) break
+          if (done === true) throw new GatewayError('events', 503, 'the stream of events has ended')
+          failures = 0
+          return { done: false, value: toEvent(from, value) }
+        } catch (error) {
+          // Its service stops: the loop is done, nothing went wrong.
+          if (error instanceof ClientClosedError) isOver = true
+          if (isOver) break
+          await wait(error)
+        }
+      }
+      return { done: true, value: undefined }
+    },
+
+    async return() {
+      isOver = true
+      endSpans()
+      waiting.abort()
+      // The last event is not acknowledged: whoever leaves a loop may have failed at it.
+      if (stream !== undefined) await leave(stream)
+      return { done: true, value: undefined }
+    },
+
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}

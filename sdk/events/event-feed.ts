@@ -1,0 +1,83 @@
+import { unavailable } from '../errors.ts'
+
+/** Changes on their way to one watcher, as its call iterates over them. */
+export interface EventFeed<E> extends AsyncIterableIterator<E> {
+  /** Adds the state of something; one of the same key that still waits is replaced. */
+  readonly push: (key: string, event: E) => void
+  /** Nothing more comes, which the watcher did not ask for: it gets an error 503 that says why. */
+  readonly end: (detail: string) => void
+  /** Nothing more comes: the watcher gets this error. */
+  readonly fail: (error: Error) => void
+}
+
+export interface EventFeedOptions {
+  /** Id of errors. */
+  readonly id: string
+  /** Keys that may wait; with more the watcher gets an error 503: it has to begin again. */
+  readonly maxWaiting: number
+  /** Called once, when nobody takes events any more. */
+  readonly onClose: () => void
+}
+
+interface Reader<E> {
+  readonly resolve: (result: IteratorResult<E>) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What waits for a slow watcher is one state a key, the last. */
+export function createEventFeed<E>({ id, maxWaiting, onClose }: EventFeedOptions): EventFeed<E> {
+  const waiting = new Map<string, E>()
+  let reader: Reader<E> | undefined
+  let closed = false
+  let failure: Error | undefined
+
+  const close = (error?: Error): void => {
+    if (closed) return
+    closed = true
+    failure = error
+    waiting.clear()
+    if (error === undefined) reader?.resolve({ done: true, value: undefined })
+    else reader?.reject(error)
+    reader = undefined
+    onClose()
+  }
+
+  return {
+    push(key, event) {
+      if (closed) return
+      if (reader !== undefined) {
+        reader.resolve({ done: false, value: event })
+        reader = undefined
+        return
+      }
+      waiting.set(key, event)
+      if (waiting.size <= maxWaiting) return
+      const detail = `the watcher is too slow: more than ${maxWaiting} changes wait; watch again and read the list`
+      close(unavailable(id, detail))
+    },
+
+    end: (detail) => close(unavailable(id, detail)),
+    fail: close,
+
+    async next() {
+      if (failure !== undefined) throw failure
+      if (closed) return { done: true, value: undefined }
+      for (const [key, event] of waiting) {
+        waiting.delete(key)
+        return { done: false, value: event }
+      }
+      return new Promise((resolve, reject) => {
+        reader = { resolve, reject }
+      })
+    },
+
+    async return() {
+      close()
+      return { done: true, value: undefined }
+    },
+
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}

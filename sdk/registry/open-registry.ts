@@ -1,0 +1,255 @@
+import { type ConsulUrl, parseConsulUrl } from '../../adapters/registry/consul/http/url.ts'
+import type { Registry } from '../../core/contracts/registry.ts'
+import type { TokenSource } from '../../core/contracts/token-source.ts'
+import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
+import { parseAddress } from '../../core/upstream/parse-node.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import { hideSecret } from '../../lib/text/redact-url.ts'
+
+/** A registry that was opened by its text. */
+export interface OpenedRegistry {
+  /** The same object for everybody in this process who has the same text open. */
+  readonly registry: Registry
+  /** Settled once its adapter is loaded; rejects when that has no use: a file or library it takes is not there, or its text is wrong. */
+  readonly loaded: Promise<void>
+  /** Closes the registry, when it was the last one that had it open. */
+  readonly close: () => Promise<void>
+}
+
+export interface OpenOptions {
+  /** Who registers; whoever shares the registry in this process is the same. @default nobody that is known */
+  readonly tokens?: TokenSource | undefined
+  /** Whose services are read and registered, where a registry {@link tellsDomains}. @default 'mx' */
+  readonly domain?: string | undefined
+}
+
+type Lazy = Pick<OpenedRegistry, 'registry' | 'loaded'>
+
+interface Shared extends Lazy {
+  users: number
+  /** Of those who have it open; the first one's are shown. */
+  readonly tokens: TokenSource[]
+}
+
+/** What a text stands for. */
+interface Source {
+  readonly name: string
+  /** Whether services can be registered. */
+  readonly takes: boolean
+  readonly tellsDomains: boolean
+  /** @param tokens who registers. */
+  readonly load: (tokens: TokenSource, domain: string) => Promise<Registry>
+}
+
+/** What names a registry, for errors. */
+export const REGISTRY_FORMS =
+  'memory, mx://host:port, mxs://host:port (TLS), consul://host:port, consuls://host:port or kubernetes'
+const REMOTE = /^(mxs?|consuls?):\/\/(.*)$/s
+/** The host, behind what may be a token, and the port. */
+const PORT = /^(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^/?#@:]+):(\d+)(?:[/?]|$)/
+
+const opened = new Map<string, Shared>()
+
+/**
+ * What a program was told of its registry: an object, a text, or, where it was told nothing, the variable `MX_REGISTRY`. Of that,
+ * `static` is for gateways: there is no registry then.
+ *
+ * @throws {TypeError} for a text that names no registry, or with a part that is wrong, saying what would be right.
+ */
+export function toRegistrySource(
+  given: Registry | string | undefined,
+): Registry | string | undefined {
+  if (given !== undefined && typeof given !== 'string') return given
+  const variable = process.env['MX_REGISTRY'] ?? ''
+  const text = given ?? (variable.trim() === 'static' ? '' : variable)
+  if (given === undefined && text === '') return undefined
+  parseRegistry(text, given === undefined ? 'MX_REGISTRY' : 'registry')
+  return text
+}
+
+/**
+ * Opens a registry by its text: `memory`, `mx://host:port`, `mxs://host:port`, `consul://host:port`, `consuls://host:port` or `kubernetes`.
+ *
+ * Its adapter is loaded meanwhile: programs without a registry, or with another, do not pay for it.
+ *
+ * @throws {TypeError} for any other text.
+ */
+export function openRegistry(text: string, options: OpenOptions = {}): OpenedRegistry {
+  const { tokens, domain = DEFAULT_DOMAIN } = options
+  const key = toKey(text, domain)
+  const shared = opened.get(key) ?? createShared(parseRegistry(text.trim()), domain)
+  if (tokens !== undefined) shared.tokens.push(tokens)
+  opened.set(key, shared)
+  shared.users++
+  let closing: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    // Who is closed logs in no more.
+    const at = tokens === undefined ? -1 : shared.tokens.indexOf(tokens)
+    if (at >= 0) shared.tokens.splice(at, 1)
+    if (--shared.users > 0) return
+    opened.delete(key)
+    await shared.registry.close?.()
+  }
+  return {
+    registry: shared.registry,
+    loaded: shared.loaded,
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+/** The registry, if somebody in this process has it open. */
+export function findOpenRegistry(
+  source: Registry | string | undefined,
+  domain?: string,
+): Registry | undefined {
+  return typeof source === 'string' ? opened.get(toKey(source, domain))?.registry : source
+}
+
+/**
+ * Whether a text names a registry.
+ *
+ * @throws {RangeError} for one that names it, with a part that is wrong.
+ */
+export function isRegistryText(text: string): boolean {
+  return findSource(text) !== undefined
+}
+
+/**
+ * Whether the registry a text names keeps the services of a domain apart from those of others. That of Kubernetes sees one namespace
+ * of it, and the text of one in Consul may say itself which domain is meant.
+ */
+export function tellsDomains(text: string): boolean {
+  return findSource(text)?.tellsDomains === true
+}
+
+/** @param what is given, for errors. */
+function parseRegistry(text: string, what = 'registry'): Source {
+  let source: Source | undefined
+  try {
+    source = findSource(text)
+  } catch (cause) {
+    throw new TypeError(`${what}: ${(cause as Error).message}`, { cause })
+  }
+  if (source !== undefined) return source
+  throw new TypeError(`${what} must be ${REGISTRY_FORMS}, got ${toShown(text)}`)
+}
+
+function findSource(text: string): Source | undefined {
+  const trimmed = text.trim()
+  if (trimmed === 'memory')
+    return { name: 'memory', takes: true, tellsDomains: true, load: loadMemory }
+  if (trimmed === 'kubernetes')
+    return { name: 'kubernetes', takes: false, tellsDomains: false, load: loadKubernetes }
+  const [, scheme, rest = ''] = REMOTE.exec(trimmed) ?? []
+  const [, port = '1'] = PORT.exec(rest) ?? []
+  if (Number(port) < 1 || Number(port) > 65_535)
+    throw new RangeError(`the port of ${scheme}://host:port must be from 1 to 65535, got ${port}`)
+  if (scheme?.startsWith('consul')) {
+    const options = parseConsulUrl(trimmed)
+    const load: Source['load'] = (_, domain) => loadConsul({ domain, ...options })
+    return { name: 'consul', takes: true, tellsDomains: options.domain === undefined, load }
+  }
+  const address = scheme === undefined ? undefined : parseAddress(rest)
+  if (address === undefined) return undefined
+  const options = { ...address, secure: scheme === 'mxs' }
+  const load: Source['load'] = (tokens, domain) => loadMx({ ...options, tokens, domain })
+  return { name: 'mx', takes: true, tellsDomains: true, load }
+}
+
+/** No text of a registry has a blank within. */
+function toKey(text: string, domain = DEFAULT_DOMAIN): string {
+  return domain === DEFAULT_DOMAIN ? text.trim() : `${text.trim()} ${domain}`
+}
+
+/** Without what may be a token. */
+function toShown(text: string): string {
+  return JSON.stringify(hideSecret(text).slice(0, 253))
+}
+
+async function loadMemory(): Promise<Registry> {
+  return (await import('../../adapters/registry/memory.ts')).createMemoryRegistry()
+}
+
+async function loadMx(options: {
+  host: string
+  port: number
+  secure: boolean
+  tokens: TokenSource
+  domain: string
+}): Promise<Registry> {
+  return (await import('../../adapters/registry/mx.ts')).createMxRegistry(options)
+}
+
+async function loadConsul(options: ConsulUrl): Promise<Registry> {
+  return (await import('../../adapters/registry/consul.ts')).createConsulRegistry(options)
+}
+
+async function loadKubernetes(): Promise<Registry> {
+  const { createKubernetesRegistry } = await import('../../adapters/registry/kubernetes.ts')
+  const { findCluster } = await import('../../adapters/kubernetes/cluster.ts')
+  return createKubernetesRegistry({ cluster: await findCluster({}) })
+}
+
+function createShared(source: Source, domain: string): Shared {
+  const all: TokenSource[] = []
+  const find = (): TokenSource | undefined => all.find(({ isGuess }) => isGuess !== true) ?? all[0]
+  const tokens: TokenSource = {
+    current: () => find()?.current(),
+    leftMs: () => find()?.leftMs() ?? Number.POSITIVE_INFINITY,
+    ready: () => find()?.ready(),
+    refused: (token) => find()?.refused(token) ?? false,
+  }
+  const shared: Shared = { ...createLazy(source, tokens, domain), users: 0, tokens: all }
+  return shared
+}
+
+/** A registry whose adapter is being loaded: what it is asked waits for that. */
+function createLazy({ name, takes, load }: Source, tokens: TokenSource, domain: string): Lazy {
+  let adapter: Registry | undefined
+  const loading = load(tokens, domain).then((registry) => {
+    adapter = registry
+    return registry
+  })
+  const loaded = loading.then(() => {})
+  // Told to whoever asks.
+  loaded.catch(() => {})
+  const ask = <T>(question: (registry: Registry) => Maybe<T>): Maybe<T> =>
+    adapter === undefined ? loading.then(question) : question(adapter)
+
+  const registry: Registry = {
+    name,
+    getService: (service) => ask((registry) => registry.getService(service)),
+    listServices: () => ask((registry) => registry.listServices()),
+    ...(takes && {
+      register: (service, options) => ask((registry) => registry.register!(service, options)),
+      deregister: (service) => ask((registry) => registry.deregister!(service)),
+    }),
+
+    watch(listener, options) {
+      if (adapter !== undefined) return adapter.watch!(listener, options)
+      let stop: (() => void) | undefined
+      let isOver = false
+      loading.then(
+        (registry) => {
+          if (!isOver) stop = registry.watch!(listener, options)
+        },
+        (error) => {
+          if (!isOver) options?.onOutage?.(error)
+        },
+      )
+      return () => {
+        isOver = true
+        stop?.()
+      }
+    },
+
+    async close() {
+      const registry = await loading.catch(() => undefined)
+      await registry?.close?.()
+    },
+  }
+  return { registry, loaded }
+}

@@ -1,0 +1,138 @@
+import type { Value } from '../../core/contracts/registry.ts'
+import {
+  type Definitions,
+  followRefs,
+  itemsOf,
+  type JsonSchema,
+  mapValuesOf,
+  NO_DEFINITIONS,
+  placesOf,
+  typesOf,
+} from './json-schema.ts'
+
+/** Deepest level of fields told (reference 6). */
+const MAX_DEPTH = 6
+/** Deepest list whose places are looked at one by one. */
+const MAX_PLACES_DEPTH = 1
+/** Most fields told of one message: references may multiply them beyond what a schema's text is long. */
+const MAX_VALUES = 1000
+
+const INTEGERS: ReadonlySet<string | undefined> = new Set(['int32', 'int64', 'uint32', 'uint64'])
+const LEAF: readonly Value[] = []
+
+/**
+ * Describes a message for the registry (specification: Value): name, type and, for messages, fields.
+ *
+ * Types are `string`, `bool`, `int64`, `double` (`int32`, `uint32`, `uint64`, `float` where the schema's `format` says
+ * so), `bytes`, `[]T`, `map[string]T`, `any`, and the title of a message or `object`. A list or map of messages has the
+ * fields of one. Below six levels fields are left out, so that a schema may contain itself.
+ *
+ * @param schema undefined: nothing is known of the message.
+ */
+export function toValue(name: string, schema: JsonSchema | undefined): Value {
+  if (schema === undefined) return { name, type: 'any', values: [] }
+  const budget = { left: MAX_VALUES }
+  const resolved = followRefs(schema, NO_DEFINITIONS)
+  const values = toFields(resolved.schema, resolved.definitions, 1, budget)
+  const type = toType(schema, NO_DEFINITIONS)
+  return { name, type: type === 'object' ? name : type, values }
+}
+
+function toFields(
+  schema: JsonSchema,
+  outer: Definitions,
+  depth: number,
+  budget: { left: number },
+): readonly Value[] {
+  const message = findMessage(schema, outer)
+  if (message === undefined || depth > MAX_DEPTH) return LEAF
+  const values: Value[] = []
+  for (const [name, field] of message.fields) {
+    if (budget.left-- <= 0) break
+    values.push({
+      name,
+      type: toType(field, message.definitions),
+      values: toFields(field, message.definitions, depth + 1, budget),
+    })
+  }
+  return values
+}
+
+interface Message {
+  readonly fields: readonly (readonly [string, JsonSchema])[]
+  readonly definitions: Definitions
+}
+
+/** The message a schema describes, or a list or map of. */
+function findMessage(given: JsonSchema, outer: Definitions): Message | undefined {
+  const { schema, definitions } = followRefs(given, outer)
+  if (schema.properties !== undefined)
+    return { fields: Object.entries(schema.properties), definitions }
+  const inner = itemsOf(schema) ?? mapValuesOf(schema) ?? findOnly(schema)
+  if (inner !== undefined && inner !== given) return findMessage(inner, definitions)
+  const fields = (schema.allOf ?? []).flatMap(
+    (part) => findMessage(part, definitions)?.fields ?? [],
+  )
+  return fields.length === 0 ? undefined : { fields, definitions }
+}
+
+/** The type of a field, as the registry tells it: see {@link toValue}. */
+export function toType(given: JsonSchema, outer: Definitions, depth = 0): string {
+  const { schema, definitions } = followRefs(given, outer)
+  if (depth > MAX_DEPTH) return 'any'
+  const only = findOnly(schema)
+  if (only !== undefined) return toType(only, definitions, depth + 1)
+  const choices = [...('const' in schema ? [schema.const] : []), ...(schema.enum ?? [])]
+  if (choices.length > 0) return toChoiceType(choices)
+  const types = typesOf(schema).filter((type) => type !== 'null')
+  if (types.includes('integer')) return INTEGERS.has(schema.format) ? schema.format! : 'int64'
+  if (types.length > 1) return 'any'
+  switch (types[0] ?? ((schema.properties ?? schema.allOf) ? 'object' : undefined)) {
+    case 'string':
+      return schema.contentEncoding === 'base64' ? 'bytes' : 'string'
+    case 'boolean':
+      return 'bool'
+    case 'number':
+      return schema.format === 'float' ? 'float' : 'double'
+    case 'array':
+      return `[]${toItemType(schema, definitions, depth + 1)}`
+    case 'object': {
+      const values = schema.properties === undefined ? mapValuesOf(schema) : undefined
+      if (values !== undefined) return `map[string]${toType(values, definitions, depth + 1)}`
+      return schema.title ?? 'object'
+    }
+    default:
+      return 'any'
+  }
+}
+
+function toItemType(schema: JsonSchema, definitions: Definitions, depth: number): string {
+  // Lists whose places are lists again may multiply beyond what a schema's text is long.
+  if (depth > MAX_PLACES_DEPTH && placesOf(schema).length > 1) return 'any'
+  const items = itemsOf(schema)
+  const kinds = new Set(
+    [...placesOf(schema), ...(items === undefined ? [] : [items])].map((place) =>
+      toType(place, definitions, depth),
+    ),
+  )
+  return kinds.size === 1 ? [...kinds][0]! : 'any'
+}
+
+function toChoiceType(values: readonly unknown[]): string {
+  const kinds = new Set(values.map((value) => typeof value))
+  if (kinds.size !== 1) return 'any'
+  if (kinds.has('string')) return 'string'
+  if (kinds.has('boolean')) return 'bool'
+  if (kinds.has('number')) return values.every(Number.isInteger) ? 'int64' : 'double'
+  return 'any'
+}
+
+/** The alternative that says it all: the only one besides null, or all of one kind. */
+export function findOnly({ anyOf, oneOf }: JsonSchema): JsonSchema | undefined {
+  const options = (anyOf ?? oneOf)?.filter((option) => option.type !== 'null')
+  if (options === undefined || options.length === 0) return undefined
+  if (options.length === 1) return options[0]
+  if (options.every((option) => 'const' in option))
+    return { enum: options.map((option) => option.const) }
+  return undefined
+}

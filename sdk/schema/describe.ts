@@ -1,0 +1,46 @@
+import type { Endpoint } from '../../core/contracts/registry.ts'
+import type { EndpointDefinition } from '../service/endpoint.ts'
+import type { HttpRoute } from '../service/http-route.ts'
+import { toValue } from './describe-message.ts'
+import type { JsonSchema } from './json-schema.ts'
+
+/**
+ * Describes an endpoint for the registry (specification: Endpoint): fields of request and response, its JSON Schemas, its route.
+ *
+ * @param name `<Handler>.<Method>`
+ */
+export function describeEndpoint(
+  name: string,
+  definition: EndpointDefinition,
+  request: JsonSchema | undefined,
+  response: JsonSchema | undefined,
+): Endpoint {
+  const { kind, description, idempotent, readOnly, http } = definition
+  const method = name.slice(name.indexOf('.') + 1)
+  return {
+    name,
+    request: toValue(`${method}Request`, request),
+    response: toValue(`${method}Response`, response),
+    metadata: {
+      ...(description === '' ? {} : { description }),
+      ...(kind === 'unary' ? {} : { stream: 'true', streams: kind }),
+      ...(idempotent ? {} : { idempotent: 'false' }),
+      ...(readOnly ? { readOnly: 'true' } : {}),
+      ...(request === undefined ? {} : { requestSchema: JSON.stringify(request) }),
+      ...(response === undefined ? {} : { responseSchema: JSON.stringify(response) }),
+      ...(http === undefined ? {} : describeRoute(name, http)),
+    },
+  }
+}
+
+/** Reference 1.7: lists are joined by commas. */
+function describeRoute(name: string, route: HttpRoute): Record<string, string> {
+  const { method, path, host, handler = 'rpc' } = route
+  return {
+    endpoint: name,
+    handler,
+    method: [method].flat().join(',').toUpperCase(),
+    path: [path].flat().join(','),
+    ...(host === undefined ? {} : { host: [host].flat().join(',') }),
+  }
+}

@@ -1,0 +1,87 @@
+import { ANY } from '../../core/request/coercion/scalar-shapes.ts'
+import { parseSchema } from '../../core/request/coercion/schema-shape.ts'
+import type { Shape } from '../../core/request/coercion/shape.ts'
+import { isExact, isKept, quoteNumbers } from '../../core/request/json/exact-json.ts'
+import { parseInteger } from '../../core/request/json/int64.ts'
+import type { JsonValue, RestoreNumbers } from '../../core/request/json/json.ts'
+import type { CompiledSchema } from './schema.ts'
+import { formatPath, SchemaError } from './schema-error.ts'
+
+/**
+ * Puts what a schema wants in place of numbers that `JSON.parse` rounded, as a query string would have it: digits where it is
+ * an integer of 64 bits or unknown, a double where it is a number.
+ *
+ * @param root that paths in errors begin with: `request`.
+ * @returns throws a SchemaError with the path and the number where the schema is an integer that does not hold it, or no
+ *   double does (RFC 8259 §6 allows limits of range).
+ */
+export function createRestore({ jsonSchema }: CompiledSchema, root: string): RestoreNumbers {
+  /** Undefined: not needed yet. */
+  let shape: Shape | undefined
+  return (value, text) => {
+    const exact = quoteNumbers(text, isExact)
+    if (exact === undefined) return value
+    shape ??= parseSchema(JSON.stringify(jsonSchema ?? {})) ?? ANY
+    return restore(value, exact as JsonValue, shape, root, [])
+  }
+}
+
+type Keys = readonly (string | number)[]
+
+/** @param exact the same value, with the numbers that are not exact as texts. */
+function restore(
+  value: JsonValue,
+  exact: JsonValue,
+  shape: Shape,
+  root: string,
+  keys: Keys,
+): JsonValue {
+  if (typeof value === 'number' && typeof exact === 'string')
+    return choose(value, exact, shape, root, keys)
+  if (typeof value !== 'object' || value === null) return value
+  const parts = value as Record<string | number, JsonValue>
+  for (const name of Object.keys(value)) {
+    const step = Array.isArray(value) ? Number(name) : name
+    const part = (exact as typeof parts)[step]!
+    parts[step] = restore(parts[step]!, part, shapeAt(shape, step), root, [...keys, step])
+  }
+  return value
+}
+
+function choose(value: number, text: string, shape: Shape, root: string, keys: Keys): JsonValue {
+  const options = flatten(shape)
+  for (const option of options) {
+    if (option.kind === 'any') return isKept(text) ? value : text
+    if (option.kind === 'number' && Number.isFinite(value)) return value
+    const integer =
+      option.kind === 'integer' ? parseInteger(text, option.min, option.max) : undefined
+    if (integer !== undefined) return integer
+  }
+  const integer = options.find((option) => option.kind === 'integer')
+  // Other kinds are for the schema to judge.
+  if (integer === undefined && Number.isFinite(value)) return value
+  const wanted =
+    integer === undefined
+      ? 'a number a double can hold'
+      : `an integer from ${integer.min} to ${integer.max}`
+  throw new SchemaError(`${formatPath(root, keys)} must be ${wanted}, got ${text.slice(0, 100)}`)
+}
+
+/** The alternatives of a shape, or itself. A union may contain itself. */
+function flatten(shape: Shape, seen = new Set<Shape>()): readonly Shape[] {
+  if (shape.kind !== 'union') return [shape]
+  if (seen.has(shape)) return []
+  seen.add(shape)
+  return shape.options.flatMap((option) => flatten(option, seen))
+}
+
+function shapeAt(shape: Shape, step: string | number): Shape {
+  if (shape.kind === 'object') return shape.fields.get(String(step)) ?? shape.rest
+  if (shape.kind === 'list') return shape.first[Number(step)] ?? shape.items
+  if (shape.kind !== 'union') return ANY
+  const wanted = typeof step === 'number' ? 'list' : 'object'
+  const options = flatten(shape)
+    .filter(({ kind }) => kind === wanted)
+    .map((option) => shapeAt(option, step))
+  return options.length === 1 ? options[0]! : { kind: 'union', options }
+}

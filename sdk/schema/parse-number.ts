@@ -1,0 +1,52 @@
+import { parseInteger as parseDecimal } from '../../core/request/json/int64.ts'
+
+const INTEGER = /^([+-]?)(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+
+/** Types of integers in the registry; `integer` is the type of JSON Schema, exact as a JSON number (RFC 8259 section 6). */
+export type IntegerType = 'integer' | 'int32' | 'int64' | 'uint32' | 'uint64'
+
+/** What an integer of a type may be; `end` is the first that is too large. */
+const RANGES: Readonly<Record<IntegerType, { readonly least: bigint; readonly end: bigint }>> = {
+  integer: { least: -(2n ** 53n) + 1n, end: 2n ** 53n },
+  int32: { least: -(2n ** 31n), end: 2n ** 31n },
+  int64: { least: -(2n ** 63n), end: 2n ** 63n },
+  uint32: { least: 0n, end: 2n ** 32n },
+  uint64: { least: 0n, end: 2n ** 64n },
+}
+
+export function isIntegerType(type: string | undefined): type is IntegerType {
+  return type !== undefined && Object.hasOwn(RANGES, type)
+}
+
+/**
+ * An integer as people write it: decimal, also `1e3` and `1.0`, `0x`, `0o`, `0b`.
+ *
+ * @returns a number while it is a safe integer, else digits (reference 15.11).
+ * @throws {RangeError} saying what it must be: `must be an int64 such as 42 or 0x2a, got "x"`.
+ */
+export function parseInteger(text: string, type: IntegerType): number | string {
+  const { least, end } = RANGES[type]
+  const [, sign, digits] = INTEGER.exec(text) ?? []
+  const size = digits === undefined ? undefined : BigInt(digits)
+  const value = size !== undefined && sign === '-' ? -size : size
+  const decimal = value === undefined ? parseDecimal(text, least, end - 1n) : undefined
+  if (decimal !== undefined) return decimal
+  if (value === undefined)
+    throw new RangeError(`must be an ${type} such as 42 or 0x2a, got ${showText(text)}`)
+  if (value < least || value >= end)
+    throw new RangeError(`must be an ${type}, from ${least} to ${end - 1n}, got ${showText(text)}`)
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value.toString()
+}
+
+/** A number as people write it, with an exponent or without. @throws {RangeError} saying what it must be. */
+export function parseNumber(text: string): number {
+  const number = DECIMAL.test(text) ? Number(text) : Number.NaN
+  if (Number.isFinite(number)) return number
+  throw new RangeError(`must be a number such as 1.5, got ${showText(text)}`)
+}
+
+function showText(text: string): string {
+  return JSON.stringify(text.slice(0, 100))
+}

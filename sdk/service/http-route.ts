@@ -1,0 +1,59 @@
+import { METHODS } from 'node:http'
+import { parsePath } from '../../core/path/pattern.ts'
+import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
+import { show } from '../../lib/text/inspect.ts'
+
+/** The HTTP route of an endpoint, besides its path by name (specification: the default handler). */
+export interface HttpRoute {
+  /** `GET`, or several. */
+  readonly method: string | readonly string[]
+  /** Template, `/greet/{name}`, or several. */
+  readonly path: string | readonly string[]
+  /** Host name, or several. @default any */
+  readonly host?: string | readonly string[]
+  /** @default rpc */
+  readonly handler?: 'rpc' | 'api' | 'event' | 'proxy' | 'web'
+}
+
+const OPTIONS: KnownOptions<HttpRoute> = { method: true, path: true, host: true, handler: true }
+const HANDLERS: readonly unknown[] = [undefined, 'rpc', 'api', 'event', 'proxy', 'web']
+
+/**
+ * Checks the route an endpoint declares, as gateways will read it.
+ *
+ * @param name of the endpoint, for errors.
+ * @throws {TypeError} naming what is wrong and what would be right.
+ */
+export function checkRoute(name: string, route: HttpRoute): void {
+  const what = `${name}: http`
+  refuseUnknown(what, route, OPTIONS)
+  for (const method of toTexts(`${what}.method`, route.method))
+    if (!METHODS.includes(method.toUpperCase()))
+      throw new TypeError(`${what}.method must be an HTTP method, got ${show(method)}`)
+  for (const path of toTexts(`${what}.path`, route.path)) checkPath(`${what}.path`, path)
+  if (route.host !== undefined) toTexts(`${what}.host`, route.host)
+  if (!HANDLERS.includes(route.handler))
+    throw new TypeError(
+      `${what}.handler must be rpc, api, event, proxy or web, got ${show(route.handler)}`,
+    )
+}
+
+function checkPath(what: string, path: string): void {
+  try {
+    parsePath(path)
+  } catch (cause) {
+    const reason = (cause as RangeError).message
+    throw new TypeError(
+      `${what} must be a template such as /items/{id}, got ${show(path)}: ${reason}`,
+      { cause },
+    )
+  }
+}
+
+/** One text or several, each of which may list some with commas in between, as in a registry. */
+function toTexts(what: string, value: string | readonly string[]): string[] {
+  const texts: unknown[] = [value].flat()
+  if (texts.length === 0 || !texts.every((text) => typeof text === 'string'))
+    throw new TypeError(`${what} must be text, or a list of texts, got ${show(value)}`)
+  return texts.flatMap((text) => text.split(',')).map((text) => text.trim())
+}

@@ -1,0 +1,146 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { compileChain } from '../../core/chain.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { Gateway } from '../../core/gateway.ts'
+import { compilePages, refuseOrigin } from '../../core/http/origin-policy.ts'
+import type { CreateListener, Listener } from '../../core/listener/listener.ts'
+import { chooseProtocol } from '../../core/listener/websocket/handshake.ts'
+import type { PluginLog } from '../../core/plugin/define.ts'
+import type { IncomingCall } from '../../core/rpc/call.ts'
+import { sendFail } from '../../core/rpc/http/served-call.ts'
+import { servePlain } from '../../core/rpc/http/server.ts'
+import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../../core/rpc/ws/frames.ts'
+import { ServerConnection, type ServerLimits } from '../../core/rpc/ws/server-connection.ts'
+import { type ListenAddress, toReachable } from './listen-address.ts'
+
+/** What one caller, and all callers together, may take of a service. */
+export interface ServiceLimits extends Omit<ServerLimits, 'onClosed'> {
+  /** Connections at a time; more are closed at once. @default unlimited */
+  readonly maxConnections?: number
+}
+
+export interface ServicePortOptions {
+  readonly address: ListenAddress
+  /** Id of the errors of what is no call. */
+  readonly id: string
+  /** Serves a call; `address`: IP address it comes from. What it throws is the answer. */
+  readonly dispatch: (call: IncomingCall, address: string) => void
+  readonly log: PluginLog
+  readonly limits: ServiceLimits
+  /** @default uws where it loads */
+  readonly listener: Listener['name'] | undefined
+  /** Web origins whose pages may call. */
+  readonly origins: readonly string[]
+}
+
+/** An open port for calls, in both forms of the protocol (docs/protocol.md). */
+export interface ServicePort {
+  readonly port: number
+  /** Where others reach it, `host:port`. */
+  readonly address: string
+  /** Which listener it is. */
+  readonly server: Listener['name']
+  /** Takes no more connections and no more calls; resolves once those under way are answered, and all callers have gone. */
+  readonly drain: () => Promise<void>
+  /** Ends everything at once. */
+  readonly close: () => Promise<void>
+}
+
+/** How long the last answers may take to leave this process. */
+const LINGER_MS = 1000
+const LOOK_MS = 10
+
+/**
+ * Opens a port for calls.
+ *
+ * @throws {Error} with one clear line when it is in use or may not be opened.
+ * @throws {TypeError} when an origin is none.
+ */
+export async function openServicePort(options: ServicePortOptions): Promise<ServicePort> {
+  const { address, id, dispatch, log, limits, origins } = options
+  const isAllowed = compilePages(origins)
+  const connections = new Set<ServerConnection>()
+  let leaving = false
+
+  const accept = (x: Exchange): void => {
+    // A page is no part of the platform, though its browser may reach this port.
+    if (!isAllowed(x)) throw refuseOrigin(id)
+    if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
+      throw new GatewayError(id, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
+    const { remoteAddress } = x
+    const serveCall = (call: IncomingCall): void => dispatch(call, remoteAddress)
+    const connection: ServerConnection = new ServerConnection(serveCall, {
+      ...limits,
+      onClosed: () => connections.delete(connection),
+    })
+    const socket = x.accept(connection, {
+      protocol: SUBPROTOCOL,
+      maxMessageBytes: MESSAGE_MAX_BYTES,
+    })
+    if (socket === undefined) return
+    connections.add(connection)
+    connection.open(socket)
+    if (leaving) connection.goAway()
+  }
+  const serve = (x: Exchange): void => {
+    if (x.path === RPC_PATH) {
+      if (!x.upgrade) throw new GatewayError(id, 426, 'calls come by WebSocket here')
+      accept(x)
+    } else if (x.upgrade) {
+      throw new GatewayError(id, 404, `a WebSocket is served at ${RPC_PATH} only`)
+    } else if (!isAllowed(x)) sendFail(x, refuseOrigin(id, 'calls'))
+    else {
+      const { remoteAddress } = x
+      servePlain(x, (call) => dispatch(call, remoteAddress), { id })
+    }
+  }
+  const gateway = new Gateway({
+    chain: compileChain([], () => {}, serve),
+    onFault: (error) => log.error({ err: error }, 'a request failed'),
+  })
+  let listener: Listener
+  try {
+    const create = await chooseListener(options.listener)
+    listener = await create({
+      ...address,
+      maxConnections: limits.maxConnections ?? Number.POSITIVE_INFINITY,
+      maxMessageBytes: MESSAGE_MAX_BYTES,
+      internalFields: true,
+      handle: gateway.handle,
+    })
+  } catch (error) {
+    await gateway.close()
+    throw error
+  }
+  return {
+    port: listener.port,
+    address: toReachable({ ...address, port: listener.port }),
+    server: listener.name,
+    async drain() {
+      leaving = true
+      // Those that were there before it are accepted by then.
+      await turn()
+      listener.drain()
+      for (const connection of [...connections]) connection.goAway()
+      await gateway.idle()
+      const untilMs = performance.now() + LINGER_MS
+      while (listener.connections > 0 && performance.now() < untilMs)
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    },
+    async close() {
+      for (const connection of [...connections]) connection.close()
+      await listener.close()
+      await gateway.close()
+    },
+  }
+}
+
+/** Loaded when it is known which one it is. */
+async function chooseListener(wanted: Listener['name'] | undefined): Promise<CreateListener> {
+  if (wanted !== 'node') {
+    const { createUwsListener, loadUws } = await import('../../core/listener/uws/listener.ts')
+    if (wanted === 'uws' || loadUws() !== undefined) return createUwsListener
+  }
+  return (await import('../../core/listener/node/listener.ts')).createNodeListener
+}

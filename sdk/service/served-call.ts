@@ -1,0 +1,421 @@
+// One file, though long: one call, from its first body to its last.
+
+import type { Span } from '../../core/contracts/tracer.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { PluginLog } from '../../core/plugin/define.ts'
+import { WrittenJson } from '../../core/request/json/written-json.ts'
+import type { CallReceiver, CancelReason } from '../../core/rpc/call.ts'
+import { isErrorCode, toFailFields } from '../../core/rpc/error-codec.ts'
+import { findMetadata, formatMetadata } from '../../core/rpc/metadata.ts'
+import { PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
+import { CLIENT_LEFT } from '../client/client-closed-request.ts'
+import { BodyStream } from '../client/streams/body-stream.ts'
+import { type CallScope, Context } from '../context.ts'
+import { SchemaError } from '../schema/schema-error.ts'
+import { beginCall, carrySpan, endCall } from '../tracing/call-span.ts'
+import type { Traces } from '../tracing/traces.ts'
+import type { ServedEndpoint } from './served-endpoint.ts'
+
+/** A call to serve, whatever carries it: an `IncomingCall`, or one of this process whose bodies may be values. */
+export interface ServableCall {
+  readonly service: string
+  readonly metadata: string
+  readonly timeoutMs: number
+  readonly body: unknown
+  readonly stream: boolean
+  readonly more: boolean
+  receiver: CallReceiver
+  reply(metadata: string, body: unknown): void
+  fail(error: GatewayError): void
+  start(metadata: string): void
+  sendData(body: unknown): boolean
+  endData(): void
+  consumed(bytes: number): void
+}
+
+/** Whom a call tells that it is over. */
+export interface CallKeeper {
+  readonly log: PluginLog
+  /** Whose tracer makes spans of calls. @default nobody does */
+  readonly traces?: Traces
+  /** Called once. `code`: 200, or the status of the error. */
+  readonly onOver: (call: ServedCall, code: number) => void
+}
+
+const PROTOBUF_REPLY = 'content-type: application/protobuf\r\n'
+const TIMEOUT = 408
+
+/**
+ * A call while it is served: decodes, runs the handler, answers.
+ *
+ * Of a unary endpoint whose handler is synchronous all of it happens within `serve`, without a promise.
+ */
+export class ServedCall implements CallReceiver, CallScope {
+  readonly startedMs: number
+  readonly metadata: string
+  readonly #call: ServableCall
+  readonly #endpoint: ServedEndpoint
+  readonly #keeper: CallKeeper
+  /** Bodies are values, whoever gets one keeps it. */
+  readonly #isLocal: boolean
+  #isProtobuf = false
+  #over = false
+  /** The caller has something of the stream of answers. */
+  #started = false
+  /** The first body of a call that begins without one. */
+  #awaitsBody = false
+  #controller: AbortController | undefined = undefined
+  #cancelled: CancelReason | undefined = undefined
+  #requests: BodyStream | undefined = undefined
+  #responses: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
+  #onCredit: (() => void) | undefined = undefined
+  #span: Span | undefined = undefined
+
+  /**
+   * @param isLocal whether bodies are values of this process: what JSON would say, in copies of their own.
+   * @param metadata in place of what came.
+   */
+  constructor(
+    call: ServableCall,
+    endpoint: ServedEndpoint,
+    keeper: CallKeeper,
+    startedMs: number,
+    isLocal = false,
+    metadata: string = call.metadata,
+  ) {
+    this.startedMs = startedMs
+    this.metadata = metadata
+    this.#call = call
+    this.#endpoint = endpoint
+    this.#keeper = keeper
+    this.#isLocal = isLocal
+  }
+
+  /** As the caller named it: a name of the service, which may be longer by a namespace. */
+  get service(): string {
+    return this.#call.service
+  }
+
+  get endpoint(): string {
+    return this.#endpoint.name
+  }
+
+  /** `<service>.<Handler>.<Method>` */
+  get fullName(): string {
+    return this.#endpoint.fullName
+  }
+
+  get log(): PluginLog {
+    return this.#keeper.log
+  }
+
+  get traceId(): string | undefined {
+    return this.#span?.traceId
+  }
+
+  get repeatable(): boolean {
+    return this.#endpoint.idempotent
+  }
+
+  get expiresMs(): number {
+    const { timeoutMs } = this.#call
+    return timeoutMs === 0 ? Number.POSITIVE_INFINITY : this.startedMs + timeoutMs
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#cancelled !== undefined) this.#controller.abort(toReason(this.#cancelled))
+    }
+    return this.#controller.signal
+  }
+
+  start(): void {
+    const { kind, name } = this.#endpoint
+    if (kind !== 'server' && kind !== 'both')
+      throw new TypeError(`${name} does not answer with a stream: it cannot begin one`)
+    if (this.#over || this.#started) return
+    this.#started = true
+    this.#call.start(this.#isProtobuf ? PROTOBUF_REPLY : '')
+  }
+
+  /** Begins. Never throws. */
+  serve(): void {
+    const call = this.#call
+    const { kind, name } = this.#endpoint
+    call.receiver = this
+    const { traces } = this.#keeper
+    if (traces?.tracer !== undefined)
+      this.#span = beginCall(traces.tracer, 'server', this, traces.begins, this.startedMs)
+    try {
+      this.#isProtobuf =
+        this.metadata !== '' &&
+        this.#endpoint.isProtobuf(findMetadata(this.metadata, 'content-type'), this.service)
+      if ((kind === 'server' || kind === 'both') && !call.stream)
+        throw new GatewayError(
+          this.service,
+          400,
+          `${name} answers with a stream: request its path over HTTP, or call stream() of a client`,
+        )
+    } catch (error) {
+      return this.#fail(error)
+    }
+    const isBodyMissing = call.more && this.#isEmpty(call.body)
+    if (kind === 'client' || kind === 'both') {
+      const requests = new BodyStream({
+        decode: (body) => this.#decode(body),
+        onConsumed: (bytes) => call.consumed(bytes),
+      })
+      this.#requests = requests
+      if (!isBodyMissing) requests.push(call.body)
+      if (!call.more) requests.end()
+      this.#run(requests)
+    } else if (isBodyMissing) this.#awaitsBody = true
+    else this.#take(call.body)
+  }
+
+  onData(body: unknown): void {
+    if (this.#requests !== undefined) return this.#requests.push(body)
+    this.#call.consumed(body instanceof Uint8Array ? body.length : 0)
+    // Of a stream to an endpoint that takes one request, the first body is that.
+    if (this.#awaitsBody) this.#take(body)
+  }
+
+  onEnd(): void {
+    if (this.#requests !== undefined) this.#requests.end()
+    else if (this.#awaitsBody) this.#take(this.#isLocal ? undefined : '')
+  }
+
+  onCredit(): void {
+    const resume = this.#onCredit
+    this.#onCredit = undefined
+    resume?.()
+  }
+
+  onCancel(reason: CancelReason): void {
+    if (this.#over) return
+    this.#cancelled = reason
+    this.#end(reason === 'timeout' ? TIMEOUT : CLIENT_LEFT)
+    this.#requests?.fail(toReason(reason))
+    this.#controller?.abort(toReason(reason))
+    this.#close()
+    this.onCredit()
+  }
+
+  /** Decodes the request of an endpoint that takes one, and runs the handler. */
+  #take(body: unknown): void {
+    this.#awaitsBody = false
+    let request: unknown
+    try {
+      request = this.#decode(body)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    if (isPromise(request)) this.#await(request, this.#run)
+    else this.#run(request)
+  }
+
+  #run(request: unknown): void {
+    if (this.#over) return
+    const { kind, handle } = this.#endpoint
+    const answer = kind === 'unary' || kind === 'client' ? this.#reply : this.#stream
+    let result: unknown
+    try {
+      result = handle(request as never, new Context(this, this.#carried))
+      if (isPromise(result)) return this.#await(result, answer)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    answer.call(this, result)
+  }
+
+  /** What the handler has of the metadata: calls it makes go on with its span. */
+  get #carried(): string {
+    return this.#span === undefined ? this.metadata : carrySpan(this.metadata, this.#span)
+  }
+
+  #reply(value: unknown): void {
+    if (this.#over) return
+    let body: unknown
+    try {
+      body = this.#encode(value)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    if (isPromise(body)) this.#await(body, this.#send)
+    else this.#send(body)
+  }
+
+  #send(body: unknown): void {
+    if (this.#over) return
+    if (!this.#isLocal && isTooLong(body as string | Uint8Array)) {
+      const detail = `reply must be at most ${PAYLOAD_MAX_BYTES} bytes`
+      this.#report(new RangeError(detail))
+      return this.#fail(new GatewayError(this.service, 500, detail))
+    }
+    this.#end(200)
+    this.#call.reply(this.#isProtobuf ? PROTOBUF_REPLY : '', body)
+  }
+
+  #stream(source: unknown): void {
+    this.#pump(source).catch((error) => {
+      this.#fail(error)
+      this.#close()
+    })
+  }
+
+  /** Sends what the handler yields, no faster than the caller takes it. */
+  async #pump(source: unknown): Promise<void> {
+    const call = this.#call
+    const responses = toIterator(source)
+    this.#responses = responses
+    if (this.#over) return this.#close()
+    if (this.#isProtobuf) this.start()
+    for (;;) {
+      const pending = responses.next()
+      const step = isPromise(pending) ? await pending : pending
+      if (this.#over) return
+      if (typeof step !== 'object' || step === null)
+        throw new TypeError(`an iterator must give { done, value }, got ${typeof step}`)
+      if (step.done === true) break
+      const encoded = this.#encode(step.value)
+      const body = isPromise(encoded) ? await encoded : encoded
+      while (!this.#over && !call.sendData(body)) {
+        await new Promise<void>((resolve) => {
+          this.#onCredit = resolve
+        })
+      }
+      if (this.#over) return
+      this.#started = true
+    }
+    this.#end(200)
+    call.endData()
+  }
+
+  #isEmpty(body: unknown): boolean {
+    return this.#isLocal ? body === undefined : (body as string | Uint8Array).length === 0
+  }
+
+  #decode(body: unknown): unknown {
+    if (body instanceof WrittenJson) return this.#endpoint.decode(body.text, false, this.service)
+    if (this.#isLocal) return this.#endpoint.admit(body === undefined ? {} : body, this.service)
+    return this.#endpoint.decode(body as string | Uint8Array, this.#isProtobuf, this.service)
+  }
+
+  #encode(value: unknown): unknown {
+    if (this.#isLocal) return this.#endpoint.release(value)
+    return this.#endpoint.encode(value, this.#isProtobuf)
+  }
+
+  /** Lets the handler's `finally` run. */
+  #close(): void {
+    const responses = this.#responses
+    this.#responses = undefined
+    try {
+      const closed: unknown = responses?.return?.()
+      if (isPromise(closed)) closed.then(undefined, () => {})
+    } catch {
+      // The call is over: nobody waits for what becomes of the rest.
+    }
+  }
+
+  #await(pending: Promise<unknown>, then: (value: unknown) => void): void {
+    pending.then(
+      (value) => then.call(this, value),
+      (error) => this.#fail(error),
+    )
+  }
+
+  /** Answers with an error. What is no typed one is for the log only. */
+  #fail(thrown: unknown): void {
+    if (this.#over) return
+    const typed = toTyped(thrown)
+    const error = typed ?? GatewayError.from({ cause: thrown }, this.service)
+    this.#end(error.code)
+    this.#call.fail(error)
+    if (typed === undefined) this.#report(thrown)
+  }
+
+  #report(thrown: unknown): void {
+    const id = findMetadata(this.metadata, 'x-request-id')
+    try {
+      this.log.error(
+        {
+          err: thrown,
+          endpoint: this.endpoint,
+          ...(id === undefined ? {} : { id }),
+          ...(this.#span === undefined ? {} : { trace: this.#span.traceId }),
+        },
+        toMessage(thrown),
+      )
+    } catch {
+      // The log a program brought: the call is over already, and nobody would catch it.
+    }
+  }
+
+  #end(code: number): void {
+    this.#over = true
+    if (this.#span !== undefined) endCall(this.#span, 'server', code)
+    this.#keeper.onOver(this, code)
+  }
+}
+
+/** No character of a string takes more than three bytes. */
+function isTooLong(body: string | Uint8Array): boolean {
+  return body.length * 3 > PAYLOAD_MAX_BYTES && Buffer.byteLength(body) > PAYLOAD_MAX_BYTES
+}
+
+function toIterator(source: unknown): Iterator<unknown> | AsyncIterator<unknown> {
+  const iterable = source as Partial<AsyncIterable<unknown> & Iterable<unknown>> | undefined | null
+  const iterator = iterable?.[Symbol.asyncIterator]?.() ?? iterable?.[Symbol.iterator]?.()
+  if (iterator === undefined)
+    throw new TypeError(`the handler of a stream must return an iterable, got ${typeof source}`)
+  return iterator
+}
+
+/** What callers may be told; undefined: a fault. */
+function toTyped(thrown: unknown): GatewayError | undefined {
+  return isA(thrown, GatewayError) && findFault(thrown) === undefined ? thrown : undefined
+}
+
+/** What is wrong with an error, which may be anything in a program without types; undefined: nothing. */
+function findFault(error: GatewayError): string | undefined {
+  try {
+    const { code, message, headers } = error
+    // No error yields 200 (specification: Errors 3).
+    if (!isErrorCode(code)) return `the code of an error must be from 400 to 599, got ${code}`
+    if (typeof message !== 'string')
+      return `the detail of an error must be text, got ${typeof message}`
+    if (headers !== undefined) formatMetadata(toFailFields(headers))
+    return undefined
+  } catch (fault) {
+    return `the headers of an error must be names and values: ${(fault as Error).message}`
+  }
+}
+
+function toMessage(thrown: unknown): string {
+  if (isA(thrown, SchemaError)) return 'the response does not fit its schema'
+  if (isA(thrown, GatewayError)) return `the handler failed: ${findFault(thrown)}`
+  return 'the handler failed'
+}
+
+/** `instanceof`, of what may be a proxy that refuses to tell. */
+function isA<T>(value: unknown, kind: abstract new (...args: never[]) => T): value is T {
+  try {
+    return value instanceof kind
+  } catch {
+    return false
+  }
+}
+
+function toReason(reason: CancelReason): DOMException {
+  return reason === 'timeout'
+    ? new DOMException('the time for the call is over', 'TimeoutError')
+    : new DOMException('nobody waits for the answer any more', 'AbortError')
+}
+
+function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return (
+    value instanceof Promise || typeof (value as PromiseLike<T> | undefined)?.then === 'function'
+  )
+}

@@ -1,0 +1,158 @@
+import type { Endpoint } from '../../core/contracts/registry.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { RestoreNumbers } from '../../core/request/json/json.ts'
+import { ADD_JSON_TYPE, type BodyKind, FORM, toRequestType } from '../../core/request/media-type.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import { type Codec, createProtobufCodec, json } from '../codec/codec.ts'
+import type { Context } from '../context.ts'
+import { copyJson, NOT_PLAIN } from '../schema/clone-json.ts'
+import { describeEndpoint } from '../schema/describe.ts'
+import { createRestore } from '../schema/exact-integers.ts'
+import { type CompiledSchema, compileSchema } from '../schema/schema.ts'
+import { SchemaError } from '../schema/schema-error.ts'
+import type { EndpointDefinition, EndpointKind } from './endpoint.ts'
+
+const JSON_TYPES = 'application/json'
+const JSON_AND_PROTOBUF = 'application/json, application/protobuf'
+
+/** An endpoint ready to be called: schemas compiled, codecs chosen. */
+export class ServedEndpoint {
+  /** Name its service goes by. */
+  readonly service: string
+  /** `<Handler>.<Method>` */
+  readonly name: string
+  /** `<service>.<Handler>.<Method>` */
+  readonly fullName: string
+  readonly kind: EndpointKind
+  readonly idempotent: boolean
+  readonly handle: (request: never, ctx: Context) => unknown
+  readonly #definition: EndpointDefinition
+  readonly #request: CompiledSchema
+  readonly #response: CompiledSchema
+  readonly #restore: RestoreNumbers
+  readonly #protobuf: { readonly request: Codec; readonly response: Codec } | undefined = undefined
+
+  /** @throws {TypeError} when a schema is none, or only one of the two messages has a protobuf form. */
+  constructor(service: string, name: string, definition: EndpointDefinition) {
+    this.service = service
+    this.name = name
+    this.fullName = `${service}.${name}`
+    this.kind = definition.kind
+    this.idempotent = definition.idempotent
+    this.handle = definition.handle
+    this.#definition = definition
+    this.#request = compileSchema(definition.request, 'request')
+    this.#restore = createRestore(this.#request, 'request')
+    this.#response = compileSchema(definition.response, 'response')
+    const request = this.#request.protobuf
+    const response = this.#response.protobuf
+    if ((request === undefined) !== (response === undefined))
+      throw new TypeError(
+        `${name}: request and response must both be protobuf messages, or neither`,
+      )
+    if (request !== undefined && response !== undefined)
+      this.#protobuf = {
+        request: createProtobufCodec(request),
+        response: createProtobufCodec(response),
+      }
+  }
+
+  /** What the registry is told. */
+  describe(): Endpoint {
+    return describeEndpoint(
+      this.name,
+      this.#definition,
+      this.#request.jsonSchema,
+      this.#response.jsonSchema,
+    )
+  }
+
+  /**
+   * Whether bodies of this content type are protobuf messages; otherwise they are JSON.
+   *
+   * @param id of errors: the name that was called, as in the other methods.
+   * @throws {GatewayError} 415 when they are neither, or there is no protobuf form.
+   */
+  isProtobuf(contentType: string | undefined, id: string = this.service): boolean {
+    if (contentType === undefined || contentType === JSON_TYPES) return false
+    const kind = kindOf(contentType)
+    if (kind === 'json') return false
+    if (kind === 'protobuf' && this.#protobuf !== undefined) return true
+    const accepted = this.#protobuf === undefined ? JSON_TYPES : JSON_AND_PROTOBUF
+    const detail = `${this.name} takes ${accepted}, got ${JSON.stringify(contentType.slice(0, 100))}`
+    const hint = contentType.startsWith(FORM) ? `; for JSON, ${ADD_JSON_TYPE}` : ''
+    throw new GatewayError(id, 415, detail + hint, { headers: ['accept', accepted] })
+  }
+
+  /**
+   * What the handler gets of a body.
+   *
+   * @throws {GatewayError} 400 when it cannot be read or does not fit.
+   */
+  decode(body: string | Uint8Array, isProtobuf: boolean, id: string = this.service): unknown {
+    if (isProtobuf) return this.admit(this.#protobuf!.request.decode(body, id), id)
+    let value: unknown
+    try {
+      value = json.decode(body, id, this.#restore)
+    } catch (error) {
+      return refuse(error, id)
+    }
+    return this.admit(value, id)
+  }
+
+  /**
+   * What the handler gets of what JSON says; may change `value`.
+   *
+   * @throws {GatewayError} 400 when it does not fit.
+   */
+  admit(value: unknown, id: string): unknown {
+    try {
+      const request = this.#request.decode(value)
+      return request instanceof Promise ? request.catch((error) => refuse(error, id)) : request
+    } catch (error) {
+      return refuse(error, id)
+    }
+  }
+
+  /**
+   * The body of what the handler returned.
+   *
+   * @throws {SchemaError} when it does not fit: the handler's fault.
+   */
+  encode(value: unknown, isProtobuf: boolean): Maybe<string | Uint8Array> {
+    const codec = isProtobuf ? this.#protobuf!.response : json
+    const response = this.#response.encode(value)
+    return response instanceof Promise
+      ? response.then((checked) => codec.encode(checked))
+      : codec.encode(response)
+  }
+
+  /**
+   * What JSON would say of what the handler returned, for a caller in this process: a copy.
+   *
+   * @throws {SchemaError} when it does not fit.
+   */
+  release(value: unknown): unknown {
+    const response = this.#response.encode(value)
+    return response instanceof Promise ? response.then(copyOut) : copyOut(response)
+  }
+}
+
+/** How a body of this type is read; undefined for one that gateways do not know, whose words on it are about forms, too. */
+function kindOf(contentType: string): BodyKind | undefined {
+  try {
+    return toRequestType(contentType).kind
+  } catch {
+    return undefined
+  }
+}
+
+function copyOut(value: unknown): unknown {
+  const copied = copyJson(value)
+  return copied === NOT_PLAIN ? JSON.parse(json.encode(value) as string) : copied
+}
+
+function refuse(error: unknown, id: string): never {
+  if (!(error instanceof SchemaError)) throw error
+  throw new GatewayError(id, 400, error.message)
+}

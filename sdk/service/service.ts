@@ -1,0 +1,372 @@
+import type { Gate } from '../../core/contracts/auth.ts'
+import type { Broker } from '../../core/contracts/broker.ts'
+import type { Registry } from '../../core/contracts/registry.ts'
+import { checkService } from '../../core/registry/service.ts'
+import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { findMisspeltVariables } from '../../lib/config/unknown-env.ts'
+import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
+import { type Credentials, findCredentials, toPlatform } from '../auth/credentials.ts'
+import type { Subscriber } from '../broker/message.ts'
+import { createServiceBroker, type ServiceBroker } from '../broker/service-broker.ts'
+import type { SubscriberOptions } from '../broker/subscriptions.ts'
+import type { LocalService } from '../client/call-options.ts'
+import { Client } from '../client/client.ts'
+import { InProcessCaller } from '../client/in-process.ts'
+import { readProxyAddress } from '../client/proxy-address.ts'
+import { setOwnBroker } from '../internal/brokers.ts'
+import { addLocalNode, addLocalService, setLocalService } from '../internal/local-services.ts'
+import { findOwnTokens } from '../internal/tokens.ts'
+import { setOwnTraces } from '../internal/traces.ts'
+import type { ServiceLog } from '../log/service-log.ts'
+import { type OpenedRegistry, openRegistry, toRegistrySource } from '../registry/open-registry.ts'
+import { toRuntimeName } from '../runtime/runtime-name.ts'
+import type { Schema } from '../schema/schema.ts'
+import { runProcess } from '../signals.ts'
+import { type OpenedTracer, openTracer } from '../tracing/open-tracer.ts'
+import { createDispatcher, type Dispatcher } from './dispatch.ts'
+import { checkEndpoints, type Endpoints } from './endpoint.ts'
+import { checkPortOptions, type OwnPort, openPort, type PortOptions } from './open-port.ts'
+import { type Registration, register } from './registration.ts'
+import { toServiceEntry } from './registry-entry.ts'
+
+/** What a service is told. */
+export interface ServiceOptions extends PortOptions {
+  /** Full name: letters, digits and inner dots, dashes or underscores. The runtime overrides that of the first service of a program with `MX_SERVICE_NAME` (`mx run --name`). */
+  readonly name: string
+  /** @default 'latest' */
+  readonly version?: string
+  /** What the registry is told of the service besides. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** Where it is found by others; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else that behind the proxy, else none, and callers need its address */
+  readonly registry?: Registry | string
+  /** Through which its calls of other services go, and where it is registered unless a registry is given: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where no registry is given, else none */
+  readonly proxy?: string
+  /** Carries the messages of {@link Service.subscribe} and `createBroker`; a text opens it: `nats://host:port` and others (docs/broker.md). @default `MX_BROKER`, else the platform's, where there is a registry or a proxy */
+  readonly broker?: Broker | string
+  /** The account it runs as, and in whose namespace: it logs in, shows its token where it registers and calls others, and asks the platform for the rules of who may call it. @default where a registry or a proxy by its text, `MX_REGISTRY` or `MX_PROXY` says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, of `MX_NAMESPACE`; else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote, for all but the rules; else none */
+  readonly auth?: Credentials
+  /** Decides who may call it from outside of this process. @default with an account of its own what the rules of the platform say, else everybody may */
+  readonly gate?: Gate
+  /** @default JSON lines on standard error */
+  readonly log?: ServiceLog
+}
+
+/** How a service runs. */
+export interface RunOptions {
+  /** Whether SIGTERM and SIGINT stop the service and end the process, and a failed start does. @default true */
+  readonly signals?: boolean
+}
+
+/** How a service ends. */
+export interface StopOptions {
+  /** Milliseconds that calls under way may take. @default 10000 */
+  readonly timeoutMs?: number
+}
+
+const OPTIONS: KnownOptions<ServiceOptions> = {
+  name: true,
+  version: true,
+  metadata: true,
+  address: true,
+  registry: true,
+  proxy: true,
+  broker: true,
+  auth: true,
+  gate: true,
+  log: true,
+  limits: true,
+  listener: true,
+  origins: true,
+  host: true,
+}
+/** Variables of services, without the `MX_` they begin with. */
+const VARIABLES = [
+  'SERVICE_ADDRESS',
+  'SERVICE_LOG_LEVEL',
+  'REGISTRY',
+  'PROXY',
+  'BROKER',
+  'AUTH_ID',
+  'AUTH_SECRET',
+  'NAMESPACE',
+  'INSTANCE',
+  'SERVICE_NAME',
+]
+/** Those of the programs `mx server` and `mx api` are theirs to judge. */
+const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
+const DRAIN_MS = 10_000
+const LATEST = 'latest'
+
+/**
+ * A service: endpoints that others call by name.
+ *
+ * ```ts
+ * const helloworld = new Service({ name: 'helloworld', registry }).handle('Helloworld', {
+ *   call: endpoint({
+ *     request: Type.Object({ name: Type.String() }),
+ *     response: Type.Object({ message: Type.String() }),
+ *     handle: ({ name }) => ({ message: `Hello ${name}` }),
+ *   }),
+ * })
+ * await helloworld.run()
+ * ```
+ *
+ * It serves both forms of the call protocol on one port (docs/protocol.md): calls for its own name, and for
+ * `<namespace>.<name>`, whatever the namespace is.
+ */
+export class Service<H extends object = Record<never, never>> {
+  /** What it declares, for the types of its callers only. */
+  declare readonly '~handlers': H
+  readonly name: string
+  readonly version: string
+  readonly #options: ServiceOptions
+  readonly #dispatcher: Dispatcher
+  readonly #local: LocalService
+  /** For clients of this process. */
+  readonly #caller: InProcessCaller
+  /** For whoever finds its node in a registry, in this process: takes calls as long as the port does. */
+  readonly #nodeCaller: InProcessCaller
+  readonly #broker: ServiceBroker
+  readonly #registry: Registry | string | undefined
+  readonly #proxy: string | undefined
+  #opened: OpenedRegistry | undefined = undefined
+  #client: Client | undefined = undefined
+  #starting: Promise<string> | undefined = undefined
+  #stopping: Promise<void> | undefined = undefined
+  #port: OwnPort | undefined = undefined
+  #registration: Registration | undefined = undefined
+  /** Clients of this process find it no more. */
+  #unlist: () => void = () => {}
+  #unlistNode: () => void = () => {}
+  #closeGate: () => void = () => {}
+  #traced: OpenedTracer | undefined = undefined
+
+  /** @throws {TypeError} when name, version, address, proxy or the text of registry or broker are malformed. */
+  constructor(options: ServiceOptions) {
+    refuseUnknown('new Service', options, OPTIONS)
+    // Without a name it is refused like one with a wrong name.
+    const { version = LATEST, broker, gate, log } = options
+    checkService({ name: options.name ?? '', version, metadata: {}, endpoints: [], nodes: [] })
+    const name = options.host === undefined ? toRuntimeName(options.name) : options.name
+    this.name = name
+    this.version = version
+    this.#options = options
+    checkPortOptions(name, options)
+    this.#proxy = readProxyAddress(options.proxy, options.registry !== undefined)
+    this.#registry = toRegistrySource(options.registry) ?? this.#proxy
+    this.#dispatcher = createDispatcher({ service: name, gate, ...(log !== undefined && { log }) })
+    this.#caller = new InProcessCaller(this.#dispatcher)
+    this.#nodeCaller = new InProcessCaller(this.#dispatcher)
+    this.#local = { name, caller: this.#caller }
+    this.#broker = createServiceBroker({
+      given: broker,
+      hasPlatform: this.#registry !== undefined,
+      client: () => this.client,
+      service: name,
+      log: this.#dispatcher.log,
+      traces: this.#dispatcher.traces,
+    })
+    setLocalService(this, this.#local)
+    setOwnBroker(this, this.#broker.own)
+    setOwnTraces(this, this.#dispatcher.traces)
+  }
+
+  /** Where it is reached, `host:port`; empty before it has started. */
+  get address(): string {
+    return this.#port?.address ?? ''
+  }
+
+  /** Its log: JSON lines, with its name on each. */
+  get log(): ServiceLog {
+    return this.#dispatcher.log
+  }
+
+  /** Calls other services, found in the same registry or through the proxy. Pass on the context of the call that is being served: `{ context: ctx }`. */
+  get client(): Client {
+    const registry = this.#registry
+    const proxy = this.#proxy
+    this.#client ??= new Client({
+      ...(registry !== undefined && { registry }),
+      ...(proxy !== undefined && { proxy }),
+      ...(this.#options.auth !== undefined && { auth: this.#options.auth }),
+      services: [this],
+      traces: this.#dispatcher.traces,
+    })
+    return this.#client
+  }
+
+  /**
+   * Adds a handler: `{ call }` of the handler `Helloworld` is the endpoint `Helloworld.Call`.
+   *
+   * @throws {TypeError} for a name or schema that is none, an endpoint that is there already, the handler `Debug`, or a service that has started.
+   */
+  handle<N extends string, E extends Endpoints>(
+    handler: N,
+    endpoints: E,
+  ): Service<H & Readonly<Record<N, E>>> {
+    this.#mustNotRun('handle')
+    checkEndpoints(handler, endpoints)
+    this.#dispatcher.handle(handler, endpoints)
+    return this as unknown as Service<H & Readonly<Record<N, E>>>
+  }
+
+  /**
+   * Subscribes to a topic, once the service runs: every node gets every message, or, with a `queue`, one of those that name it.
+   *
+   * @throws {TypeError} without a broker, and for a service that has started.
+   */
+  subscribe<S extends Schema>(
+    topic: string,
+    subscriber: Subscriber<S>,
+    options: SubscriberOptions<S> = {},
+  ): this {
+    this.#mustNotRun('subscribe')
+    this.#broker.subscribe(topic, subscriber, options)
+    return this
+  }
+
+  /**
+   * Starts the service as what its process is for: it ends in order at SIGTERM and SIGINT, with status 0; when it
+   * cannot start, the log says why in a line, and the process ends with status 1.
+   *
+   * @returns where it is reached, `host:port`.
+   */
+  async run(options: RunOptions = {}): Promise<string> {
+    refuseUnknown('run', options, { signals: true } satisfies KnownOptions<RunOptions>)
+    const { signals = true } = options
+    if (!signals) return this.start()
+    return runProcess({ start: () => this.start(), stop: () => this.stop(), log: this.log })
+  }
+
+  /**
+   * Listens, subscribes and registers. Once.
+   *
+   * @returns where it is reached, `host:port`.
+   * @throws {Error} with one clear line when the port is in use, or the registry or the broker refuses; nothing is left open then. A
+   * registry that does not answer is told later: the log says so.
+   */
+  start(): Promise<string> {
+    this.#mustNotRun('start')
+    this.#starting = this.#begin()
+    return this.#starting
+  }
+
+  /**
+   * Tells the registry that it is draining, lets the calls under way end, leaves the registry, then closes every connection. No
+   * call that was taken is dropped, unless it takes longer than `timeoutMs`; a registry that does not answer is waited for 5 s.
+   */
+  stop({ timeoutMs = DRAIN_MS }: StopOptions = {}): Promise<void> {
+    this.#stopping ??= this.#end(timeoutMs)
+    return this.#stopping
+  }
+
+  async #begin(): Promise<string> {
+    const { log } = this
+    const problems = findMisspeltVariables(process.env, VARIABLES, VARIABLE_PREFIX)
+    for (const problem of problems) log.warn({}, problem)
+    try {
+      await this.#openTracer()
+      await this.#openGate()
+      this.#port = await openPort(this.#options, this.#dispatcher)
+      const { address, server } = this.#port
+      await this.#broker.begin()
+      const registry = this.#openRegistry()
+      await this.#opened?.loaded
+      if (registry !== undefined) {
+        const { name, version } = this
+        const metadata = this.#options.metadata ?? {}
+        const endpoints = this.#dispatcher.describe()
+        const where = { address, server, registry: registry.name, broker: this.#broker.name() }
+        const instance = process.env['MX_INSTANCE'] ?? ''
+        const entry = toServiceEntry({ name, version, metadata, endpoints, ...where, instance })
+        this.#unlistNode = addLocalNode(entry.nodes[0]!.id, this.#nodeCaller)
+        this.#registration = await register({ registry, entry, log })
+        this.#unlist = addLocalService(registry, this.#local)
+      }
+      log.info({ address, server, registry: this.#nameRegistry() }, 'service ready')
+      return address
+    } catch (error) {
+      await this.#close()
+      throw error
+    }
+  }
+
+  async #end(timeoutMs: number): Promise<void> {
+    // One that is starting is stopped once it has started, or failed to.
+    await this.#starting?.catch(() => {})
+    this.#unlist()
+    await this.#registration?.drain()
+    this.#nodeCaller.drain()
+    const idle = Promise.all([this.#port?.drain(), this.#broker.end(), this.#dispatcher.idle()])
+    if (!(await isDoneIn(idle, timeoutMs))) {
+      const calls = this.#dispatcher.active
+      this.log.warn({ calls, timeoutMs }, 'calls take too long; cutting them off')
+    }
+    await this.#registration?.end()
+    await this.#broker.close()
+    this.#closeGate()
+    this.#client?.close()
+    await this.#close()
+    if (this.#starting !== undefined) this.log.info({}, 'service stopped')
+  }
+
+  async #close(): Promise<void> {
+    this.#unlistNode()
+    this.#nodeCaller.close()
+    this.#caller.close()
+    await this.#broker.close()
+    await this.#port?.close()
+    this.#dispatcher.close()
+    this.#closeGate()
+    await this.#opened?.close()
+    await this.#traced?.close()
+  }
+
+  /** Those of the platform go on with traces, and begin none: what is said of instances, logs and subscriptions has no end. */
+  async #openTracer(): Promise<void> {
+    const { name } = this
+    const version = this.version === LATEST ? undefined : this.version
+    const instance = process.env['MX_INSTANCE']
+    this.#traced = await openTracer({ name, version, instance }, this.log)
+    const { traces } = this.#dispatcher
+    traces.tracer = this.#traced?.tracer
+    traces.begins = this.#options.host === undefined
+  }
+
+  /** Of a service that has an account of its own: what others left here may be of another platform. */
+  async #openGate(): Promise<void> {
+    if (this.#options.gate !== undefined) return
+    const credentials = this.#findCredentials()
+    if (credentials?.isGuess !== false)
+      return this.log.debug({}, 'no account of its own: who calls is not checked here')
+    const { openGate } = await import('../../core/auth/open-authorizer.ts')
+    const { createAuthSource } = await import('../auth/auth-source.ts')
+    const opened = openGate(this.log)
+    opened.ask(createAuthSource(this.client, credentials.namespace))
+    this.#dispatcher.guard(opened.gate, credentials.namespace)
+    this.#closeGate = opened.gate.close
+  }
+
+  #openRegistry(): Registry | undefined {
+    if (typeof this.#registry !== 'string') return this.#registry
+    const tokens = findOwnTokens(this.client)
+    const domain = this.#findCredentials()?.namespace
+    this.#opened = openRegistry(this.#registry, { tokens, domain })
+    return this.#opened.registry
+  }
+
+  #findCredentials() {
+    return findCredentials(this.#options.auth, this.#proxy ?? toPlatform(this.#registry))
+  }
+
+  /** For the log: without what may be a token. */
+  #nameRegistry(): string {
+    if (typeof this.#registry === 'string') return this.#registry.trim().replace(/[^/]*@/, '')
+    return this.#registry?.name ?? 'none'
+  }
+
+  #mustNotRun(what: string): void {
+    if (this.#starting !== undefined || this.#stopping !== undefined)
+      throw new TypeError(`${what}: the service ${this.name} has started already`)
+  }
+}

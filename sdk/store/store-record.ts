@@ -1,0 +1,112 @@
+import { toJsonText } from '../codec/json-text.ts'
+import { toRawBytes } from '../codec/raw-bytes.ts'
+
+/** A value of a record's metadata, and what it stands for, such as `int64`. */
+export interface StoreField {
+  readonly type: string
+  readonly value: string
+}
+
+/** A record of a store (specification: Store record). */
+export interface StoreRecord {
+  readonly key: string
+  readonly value: Uint8Array
+  /** Seconds until it ends, as of when it was read; 0: never. */
+  readonly expirySeconds: number
+  readonly metadata: Readonly<Record<string, StoreField>>
+  /** Rises with every write of the key. */
+  readonly version: number
+  /** The value as UTF-8. */
+  text(): string
+  /** What the value says as JSON, as `JSON.parse` reads it: integers beyond 2^53 are exact in {@link text} only. @throws {SyntaxError} when it is none. */
+  json<T = unknown>(): T
+}
+
+/** A change of a key. */
+export interface StoreEvent {
+  readonly action: 'write' | 'delete'
+  readonly key: string
+  /** What is there now, of a write. */
+  readonly record?: StoreRecord
+}
+
+/** A record as the service sends it. */
+export interface WireRecord {
+  readonly key: string
+  /** Base64. */
+  readonly value: string
+  readonly expiry: number
+  readonly metadata: Readonly<Record<string, StoreField>>
+  readonly version: number
+}
+
+/** A record as the service is sent it. */
+export interface GivenRecord {
+  readonly key: string
+  /** Base64. */
+  readonly value: string
+  /** @default 0 */
+  readonly expiry?: number | undefined
+  /** @default none */
+  readonly metadata?: WireRecord['metadata'] | undefined
+}
+
+/** A class, since pages have thousands: their methods are not made anew for each. */
+class ReadRecord implements StoreRecord {
+  readonly key: string
+  readonly value: Buffer
+  readonly expirySeconds: number
+  readonly metadata: StoreRecord['metadata']
+  readonly version: number
+
+  constructor({ key, value, expiry, metadata, version }: WireRecord) {
+    this.key = key
+    this.value = Buffer.from(value, 'base64')
+    this.expirySeconds = expiry
+    this.metadata = metadata
+    this.version = version
+  }
+
+  text(): string {
+    return this.value.toString()
+  }
+
+  json<T>(): T {
+    return JSON.parse(this.text()) as T
+  }
+}
+
+export function toStoreRecord(record: WireRecord): StoreRecord {
+  return new ReadRecord(record)
+}
+
+/**
+ * A record as the service wants it.
+ *
+ * @throws {TypeError} for a value JSON cannot say.
+ */
+export function toWire(
+  key: string,
+  value: unknown,
+  expiry?: number,
+  metadata?: Readonly<Record<string, string | StoreField>>,
+): GivenRecord {
+  const fields = metadata === undefined ? metadata : toFields(metadata)
+  return { key, value: toBytes(value).toString('base64'), expiry, metadata: fields }
+}
+
+function toFields(
+  metadata: Readonly<Record<string, string | StoreField>>,
+): Readonly<Record<string, StoreField>> {
+  const fields: Record<string, StoreField> = {}
+  for (const [name, field] of Object.entries(metadata))
+    fields[name] = typeof field === 'string' ? { type: 'string', value: field } : field
+  return fields
+}
+
+function toBytes(value: unknown): Buffer {
+  const bytes = toRawBytes(value)
+  if (bytes !== undefined) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (typeof value === 'string') return Buffer.from(value)
+  return Buffer.from(toJsonText(value, 'value must be bytes, text or what JSON can say'))
+}

@@ -1,0 +1,91 @@
+import type { Span, SpanOptions, Tracer } from '../../core/contracts/tracer.ts'
+import { GatewayError } from '../../core/errors.ts'
+import {
+  findTracePlace,
+  pickTraceFields,
+  type TraceFields,
+} from '../../core/tracing/trace-headers.ts'
+import type { Context } from '../context.ts'
+import { metadata } from '../context.ts'
+import type { Traces } from './traces.ts'
+
+/** A message or an event, as its spans tell of it. */
+interface TracedMessage {
+  /** `broker` or `events`. */
+  readonly system: string
+  readonly topic: string
+  readonly group?: string | undefined
+  readonly id?: string | undefined
+}
+
+/** Headers of a message, or metadata of an event. */
+type Fields = Readonly<Record<string, string>>
+
+/** The fields of the trace a call is part of; empty: it is part of none. */
+export function toTraceFields(context: Context | undefined): Partial<TraceFields> {
+  if (context === undefined) return {}
+  return pickTraceFields((name) => metadata.get(context, name)[0] || undefined) ?? {}
+}
+
+/** Begins the span of a message that is published for a call, or for nobody; undefined: it has none. */
+export function beginSend(
+  traces: Traces | undefined,
+  message: TracedMessage,
+  context: Context | undefined,
+): Span | undefined {
+  const { tracer, begins } = traces ?? {}
+  if (tracer === undefined) return undefined
+  const parent = findTracePlace((name) => toTraceFields(context)[name as keyof TraceFields])
+  return begins || parent !== undefined
+    ? begin(tracer, 'send', message, { kind: 'producer', parent })
+    : undefined
+}
+
+/** Begins the span of a message that is handled, as part of the trace it was published in; undefined: it has none. */
+export function beginProcess(
+  traces: Traces | undefined,
+  message: TracedMessage,
+  fields: Fields,
+): Span | undefined {
+  const { tracer, begins } = traces ?? {}
+  if (tracer === undefined) return undefined
+  const parent = findTracePlace((name) => fields[name])
+  return begins || parent !== undefined
+    ? begin(tracer, 'process', message, { kind: 'consumer', parent })
+    : undefined
+}
+
+/** The fields of a message that goes on with a span. */
+export function carryFields(fields: Fields, { traceparent, tracestate }: Span): Fields {
+  const { tracestate: _, ...others } = fields
+  return { ...others, traceparent, ...(tracestate !== '' && { tracestate }) }
+}
+
+/** Ends a span, as what it is about has ended: with an error, or none. What errors below 500 say may repeat a request, and is not told. */
+export function endMessage(span: Span | undefined, error?: unknown): void {
+  if (error !== undefined) {
+    const { name, message } = error instanceof Error ? error : new Error(String(error))
+    const isTold = !(error instanceof GatewayError) || error.code >= 500
+    span?.fail(name, isTold ? message : undefined)
+  }
+  span?.end()
+}
+
+function begin(
+  tracer: Tracer,
+  operation: 'send' | 'process',
+  { system, topic, group, id }: TracedMessage,
+  options: SpanOptions,
+): Span {
+  const span = tracer.start(`${operation} ${topic}`, options)
+  if (span.isRecording)
+    span.set({
+      'messaging.system': system,
+      'messaging.operation.type': operation,
+      'messaging.operation.name': operation,
+      'messaging.destination.name': topic,
+      'messaging.consumer.group.name': group,
+      'messaging.message.id': id,
+    })
+  return span
+}

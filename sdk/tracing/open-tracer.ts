@@ -1,0 +1,67 @@
+import type { OtlpTracing, TracedService } from '../../adapters/tracer/otlp.ts'
+import type { Tracer } from '../../core/contracts/tracer.ts'
+import type { PluginLog } from '../../core/plugin/define.ts'
+import { readOtlpVariables } from '../../core/tracing/otlp-variables.ts'
+
+/** A tracer, and its share in what sends the spans of this process. */
+export interface OpenedTracer {
+  readonly tracer: Tracer
+  /** The last one that is closed sends what waits, for 2 s at most. */
+  readonly close: () => Promise<void>
+}
+
+/** Variables are those of the process: what is wrong with them is told once. */
+const told = new Set<string>()
+/** Of all services and gateways of this process. */
+let sending: { readonly tracing: Promise<OtlpTracing>; users: number } | undefined
+
+/**
+ * Opens the tracer of a service, or of a gateway. Undefined: the variables `OTEL_*` do not ask for one; then nothing is loaded.
+ *
+ * @throws {Error} with one line when the libraries are not installed.
+ */
+export async function openTracer(
+  service: TracedService,
+  log: PluginLog,
+): Promise<OpenedTracer | undefined> {
+  const { isOn, problems } = readOtlpVariables()
+  for (const problem of problems) tell(log, problem)
+  if (!isOn) return undefined
+  const shared = sending ?? { tracing: load(log), users: 0 }
+  sending = shared
+  shared.users++
+  let closing: Promise<void> | undefined
+  const leave = async (): Promise<void> => {
+    if (--shared.users > 0) return
+    if (sending === shared) sending = undefined
+    await (await shared.tracing).close()
+  }
+  try {
+    const { createTracer } = await shared.tracing
+    return {
+      tracer: createTracer(service),
+      close() {
+        closing ??= leave()
+        return closing
+      },
+    }
+  } catch (error) {
+    if (sending === shared) sending = undefined
+    throw error
+  }
+}
+
+function tell(log: PluginLog, problem: string): void {
+  if (told.has(problem)) return
+  told.add(problem)
+  log.warn({}, problem)
+}
+
+async function load(log: PluginLog): Promise<OtlpTracing> {
+  const { createOtlpTracing } = await import('../../adapters/tracer/otlp.ts')
+  return createOtlpTracing({
+    onProblem: (problem) => tell(log, problem),
+    onTrouble: (reason) => log.warn({ reason }, 'traces are lost: the collector takes no spans'),
+    onRecover: (spans) => log.warn({ spans }, 'spans were lost; the collector takes them again'),
+  })
+}

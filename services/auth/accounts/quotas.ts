@@ -1,0 +1,78 @@
+import { noQuota, type Quota, quotaReached } from '../../../core/limits/quota.ts'
+import type { Store } from '../../../domain/store/store.ts'
+import { TABLE, toAccountsPrefix } from '../records.ts'
+
+/** What a namespace may have of the service `auth`. Changes by operators are not limited. */
+export interface AuthQuotas {
+  readonly accounts: Quota
+  readonly rules: Quota
+}
+
+export const NO_AUTH_QUOTAS: AuthQuotas = {
+  accounts: noQuota('quota_accounts'),
+  rules: noQuota('quota_rules'),
+}
+
+/**
+ * Runs what creates an account, if the namespace may have one more. Creations in progress count.
+ *
+ * @throws {GatewayError} 429 naming the quota.
+ */
+export type AdmitAccount = <T>(
+  namespace: string,
+  errorId: string,
+  create: () => Promise<T>,
+) => Promise<T>
+
+export function createAdmitAccount(store: Store, quota: Quota): AdmitAccount {
+  /** Creations in progress, by namespace. */
+  const creating = new Map<string, number>()
+
+  async function count(namespace: string, limit: number): Promise<number> {
+    let accounts = 0
+    let after: string | undefined
+    do {
+      const query = { prefix: toAccountsPrefix(namespace), keysOnly: true, ...(after && { after }) }
+      const page = await store.list(TABLE, query)
+      accounts += page.records.length
+      after = page.next
+    } while (after !== undefined && accounts < limit)
+    return accounts
+  }
+
+  return async (namespace, errorId, create) => {
+    const limit = quota.limitOf(namespace)
+    if (limit === Number.POSITIVE_INFINITY) return create()
+    const others = creating.get(namespace) ?? 0
+    creating.set(namespace, others + 1)
+    try {
+      const used = others + (await count(namespace, limit))
+      checkCount(quota, { namespace, used, limit, what: 'accounts' }, errorId)
+      return await create()
+    } finally {
+      const left = creating.get(namespace)! - 1
+      if (left === 0) creating.delete(namespace)
+      else creating.set(namespace, left)
+    }
+  }
+}
+
+interface Count {
+  readonly namespace: string
+  readonly used: number
+  readonly limit: number
+  readonly what: 'accounts' | 'rules'
+}
+
+/** @throws {GatewayError} 429 when there is no room for one more. */
+export function checkCount(
+  quota: Quota,
+  { namespace, used, limit, what }: Count,
+  errorId: string,
+): void {
+  if (used < limit) return
+  throw quotaReached(errorId, 429, quota, {
+    ...{ namespace, limit: `${limit} ${what}`, used: `${used}` },
+    remedy: `delete ${what}`,
+  })
+}

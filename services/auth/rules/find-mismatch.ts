@@ -1,0 +1,42 @@
+import { EndpointRules, toJudged } from '../../../core/auth/policy/endpoint-rules.ts'
+import type { Resource } from '../../../core/contracts/auth.ts'
+import type { Service } from '../../../core/contracts/registry.ts'
+import type { Maybe } from '../../../lib/async/maybe.ts'
+
+/** All versions of a service of a namespace; empty: it has none of that name. */
+export type FindService = (namespace: string, name: string) => Maybe<readonly Service[]>
+
+const ANY = '*'
+/** Endpoints that are named in a warning. */
+const MAX_NAMES = 10
+
+/**
+ * Why no call is judged by the endpoint of a rule, or of a test: the service is registered, and none of its endpoints matches.
+ *
+ * @param namespaces to look for the service in; the first that has it counts.
+ * @returns undefined where it may match.
+ */
+export async function findMismatch(
+  find: FindService,
+  namespaces: readonly string[],
+  { type, name, endpoint }: Resource,
+): Promise<string | undefined> {
+  if (type !== 'service' || name === ANY || endpoint === ANY) return undefined
+  let versions: readonly Service[] = []
+  try {
+    for (const namespace of namespaces)
+      if (versions.length === 0) versions = await find(namespace, name)
+  } catch (error) {
+    return `the registry is unavailable, ${endpoint} was not checked: ${(error as Error).message}`
+  }
+  const names = new Set(versions.flatMap(({ endpoints }) => endpoints.map(({ name }) => name)))
+  // Without declared endpoints, the endpoint of a request is its path.
+  if (names.size === 0) return undefined
+  const resource = { type, name, endpoint }
+  const rules = new EndpointRules([{ id: '', scope: '', access: 'GRANTED', priority: 0, resource }])
+  if ([...names].some((each) => rules.judge(toJudged(each)).granted)) return undefined
+  const list = [...names].sort().slice(0, MAX_NAMES).join(', ')
+  const more = names.size > MAX_NAMES ? ', …' : ''
+  const hint = endpoint.startsWith('/') ? '; a request is judged by the endpoint of its path' : ''
+  return `${endpoint} matches no endpoint of ${name}, which has ${list}${more}${hint}`
+}

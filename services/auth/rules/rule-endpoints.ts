@@ -1,0 +1,263 @@
+import { ADMIN, isOperator } from '../../../core/auth/policy/account-rights.ts'
+import { toJudged } from '../../../core/auth/policy/endpoint-rules.ts'
+import { RuleBook } from '../../../core/auth/policy/policy.ts'
+import { isAlwaysAllowed } from '../../../core/auth/policy/repair-calls.ts'
+import type { AuthSource, Rule } from '../../../core/contracts/auth.ts'
+import { type TUnsafe, Type } from '../../../core/schema.ts'
+import {
+  mustBeAdmin,
+  mustBeMember,
+  mustBeService,
+  toMissingScope,
+} from '../../../sdk/auth/account-checks.ts'
+import type { Account, Context } from '../../../sdk/context.ts'
+import { badRequest } from '../../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
+import { type Endpoints, endpoint } from '../../../sdk/service/endpoint.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { Audit } from '../audit.ts'
+import {
+  idOf,
+  namespaceOf,
+  Options,
+  Resource,
+  type RuleMessage,
+  RuleOfCaller,
+  ToldRule,
+  text,
+} from '../messages.ts'
+import { isEnforcer, type Watchers } from '../watchers.ts'
+import { toResource, toRule } from './check-rule.ts'
+import { type FindService, findMismatch } from './find-mismatch.ts'
+import type { Rules } from './rules.ts'
+
+export interface RuleEndpointsOptions {
+  readonly accounts: Accounts
+  readonly rules: Rules
+  readonly source: AuthSource
+  readonly watchers: Watchers
+  readonly audit: Audit
+  readonly findService: FindService
+}
+
+/** Rules as they are told to who watches. */
+interface RuleNews {
+  readonly rules: readonly RuleMessage[]
+  readonly more: boolean
+}
+
+const News: TUnsafe<RuleNews> = Type.Unsafe(
+  Type.Object({
+    rules: Type.Array(ToldRule),
+    more: Type.Boolean({ description: 'Whether the next message goes on with the same list.' }),
+  }),
+)
+const Force: TUnsafe<boolean> = Type.Unsafe(
+  Type.Boolean({
+    default: false,
+    description:
+      'Apply the change even if only operators can log in afterwards, or the caller can no longer change rules. Requires an operator.',
+  }),
+)
+const Warning = Type.Optional(
+  Type.String({
+    description:
+      'Why no call is judged by this endpoint: the service is registered, and has others. Absent: it may be.',
+  }),
+)
+/** Rules, or names, of a message. */
+const PAGE = 500
+
+/** Names of namespaces as they are told to who watches. */
+interface NamespaceNews {
+  readonly namespaces: readonly string[]
+  readonly more: boolean
+}
+
+const NamesNews: TUnsafe<NamespaceNews> = Type.Unsafe(
+  Type.Object({
+    namespaces: Type.Array(Type.String()),
+    more: Type.Boolean({ description: 'Whether the next message goes on with the same list.' }),
+  }),
+)
+
+/** What the handler `Rules` offers (reference 2.1). */
+export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
+  const { accounts, rules, source, watchers, audit, findService } = options
+
+  async function* tellRules(namespace: string, signal: AbortSignal): AsyncIterable<RuleNews> {
+    for await (const all of source.watchRules(namespace, signal))
+      for (const { page, more } of toPages(all)) yield { rules: page, more }
+  }
+
+  async function* tellNamespaces(signal: AbortSignal): AsyncIterable<NamespaceNews> {
+    for await (const all of source.watchNamespaces(signal))
+      for (const { page, more } of toPages([...all])) yield { namespaces: page, more }
+  }
+
+  return {
+    create: endpoint({
+      description: 'Makes a rule.',
+      idempotent: false,
+      request: Type.Object({ rule: RuleOfCaller, force: Force, options: Options }),
+      response: Type.Object({ warning: Warning }),
+      async handle({ rule: given, force, options }, ctx) {
+        const errorId = idOf(ctx)
+        const namespace = namespaceOf(options, ctx)
+        const caller = mustBeAdmin(ctx, namespace, errorId)
+        if (force) mustBeAllowedToForce(caller, errorId)
+        const rule = toRule(given, errorId)
+        await rules.create(namespace, rule, { force, caller }, errorId)
+        audit(ctx, 'rule.create', { namespace, target: describe(rule) })
+        const warning = await findMismatch(findService, toNamespaces(namespace), rule.resource)
+        return warning === undefined ? {} : { warning }
+      },
+    }),
+
+    delete: endpoint({
+      description: 'Deletes a rule.',
+      idempotent: false,
+      request: Type.Object({ id: text('Of the rule.'), force: Force, options: Options }),
+      response: Type.Object({}),
+      async handle({ id, force, options }, ctx) {
+        const errorId = idOf(ctx)
+        const namespace = namespaceOf(options, ctx)
+        const caller = mustBeAdmin(ctx, namespace, errorId)
+        if (force) mustBeAllowedToForce(caller, errorId)
+        if (id === '') throw badRequest(errorId, 'ID missing')
+        await rules.delete(namespace, id, { force, caller }, errorId)
+        audit(ctx, 'rule.delete', { namespace, target: id })
+        return {}
+      },
+    }),
+
+    list: endpoint({
+      readOnly: true,
+      description: 'The rules of the namespace, in the order of their ids.',
+      request: Type.Object({ options: Options }),
+      response: Type.Object({ rules: Type.Array(ToldRule) }),
+      async handle({ options }, ctx) {
+        const namespace = namespaceOf(options, ctx)
+        mustBeMember(ctx, namespace, idOf(ctx))
+        return { rules: [...(await rules.list(namespace, ctx.signal))] }
+      },
+    }),
+
+    test: endpoint({
+      readOnly: true,
+      description:
+        'What the rules say of a call that is made in the namespace, and which of them says it. Asking for other accounts takes an administrator.',
+      request: Type.Object({
+        resource: Resource,
+        account: text('Id of whoever calls; empty: somebody without a token.'),
+        domain: text(
+          `Namespace the service belongs to; empty: ${DEFAULT_NAMESPACE}, whose rules must grant the call as well.`,
+        ),
+        options: Options,
+      }),
+      response: Type.Object({
+        granted: Type.Boolean(),
+        rule: Type.Optional(ToldRule),
+        namespace: Type.String({ description: 'Whose rules decide.' }),
+        warning: Warning,
+      }),
+      async handle({ resource: given, account: id, domain, options }, ctx) {
+        const errorId = idOf(ctx)
+        const namespace = namespaceOf(options, ctx)
+        const caller = mustBeMember(ctx, namespace, errorId)
+        if (id !== '' && id !== caller.id) mustBeAdmin(ctx, namespace, errorId)
+        const resource = toResource(given, 'request.resource', errorId)
+        const account = id === '' ? undefined : await accounts.find(namespace, id)
+        if (id !== '' && account === undefined)
+          throw badRequest(errorId, 'Account not found with this ID')
+        if (isAlwaysAllowed(account, { ...resource, endpoint: toJudged(resource.endpoint) }))
+          return { granted: true, namespace: DEFAULT_NAMESPACE }
+        const places = toNamespaces(namespace).filter((each) => domain === '' || domain === each)
+        const mismatch = await findMismatch(findService, places, resource)
+        const warning = mismatch === undefined ? {} : { warning: mismatch }
+        const judge = async (where: string) => {
+          const book = new RuleBook(where, await rules.list(where, ctx.signal))
+          const { type, name, endpoint } = resource
+          const { granted, rule } = book.caller(account).access(type, name, toJudged(endpoint))
+          return rule === undefined
+            ? { granted, namespace: where, ...warning }
+            : { granted, rule, namespace: where, ...warning }
+        }
+        const own = await judge(namespace)
+        // As `judgeCall` has it.
+        const isGeneral = domain === '' || domain === DEFAULT_NAMESPACE
+        return own.granted && isGeneral && namespace !== DEFAULT_NAMESPACE
+          ? judge(DEFAULT_NAMESPACE)
+          : own
+      },
+    }),
+
+    watch: endpoint({
+      readOnly: true,
+      description:
+        'The rules of the namespace, at once and after each change, for services and administrators.',
+      request: Type.Object({ options: Options }),
+      response: News,
+      stream: 'server',
+      handle({ options }, ctx) {
+        const namespace = namespaceOf(options, ctx)
+        mustBeEnforcer(ctx, namespace)
+        return watchers.open(ctx, idOf(ctx), (signal) => tellRules(namespace, signal))
+      },
+    }),
+
+    watchNamespaces: endpoint({
+      readOnly: true,
+      description:
+        'Names of the namespaces that have rules of their own, at once and after each change, for services and administrators of the platform. In others everybody may do everything.',
+      response: NamesNews,
+      stream: 'server',
+      handle(_, ctx) {
+        mustBeEnforcer(ctx, DEFAULT_NAMESPACE)
+        return watchers.open(ctx, idOf(ctx), tellNamespaces)
+      },
+    }),
+  }
+}
+
+/** Whose services calls that are made in a namespace reach. */
+function toNamespaces(namespace: string): readonly string[] {
+  return namespace === DEFAULT_NAMESPACE ? [namespace] : [namespace, DEFAULT_NAMESPACE]
+}
+
+/** One at least, which may be empty. */
+function toPages<T>(all: readonly T[]): readonly { page: readonly T[]; more: boolean }[] {
+  return Array.from({ length: Math.max(1, Math.ceil(all.length / PAGE)) }, (_, i) => {
+    const end = (i + 1) * PAGE
+    return { page: all.slice(end - PAGE, end), more: end < all.length }
+  })
+}
+
+/**
+ * Denies callers that do not enforce rules: services and administrators do. Those of `mx` enforce the rules of every namespace, in
+ * which calls of their services may be made.
+ *
+ * @throws {GatewayError} 401, 403
+ */
+function mustBeEnforcer(ctx: Context, namespace: string): void {
+  const { account } = ctx
+  const isOfPlatform = account?.issuer === DEFAULT_NAMESPACE && isEnforcer(account)
+  if (!isOfPlatform && !isEnforcer(mustBeMember(ctx, namespace, idOf(ctx))))
+    mustBeService(ctx, namespace, idOf(ctx))
+}
+
+/**
+ * Denies `force` to administrators of other namespaces than `mx`. They belong to the namespace of the call, so that it is not 403.
+ *
+ * @throws {GatewayError} 401
+ */
+function mustBeAllowedToForce(caller: Account, errorId: string): void {
+  if (!isOperator(caller))
+    throw toMissingScope(errorId, ADMIN, DEFAULT_NAMESPACE, ' when force is set')
+}
+
+/** All of it: who reads the record may find the rule changed. */
+function describe({ id, scope, access, resource, priority }: Rule): string {
+  const { type, name, endpoint } = resource
+  return `${id}: ${access} ${type}:${name}:${endpoint} scope "${scope}" priority ${priority}`
+}

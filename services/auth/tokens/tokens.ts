@@ -1,0 +1,278 @@
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { issueToken, verifyToken } from '../../../core/auth/token/access-token.ts'
+import { TokenError } from '../../../core/auth/token/token-error.ts'
+import type { Account, Session } from '../../../core/contracts/auth.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { commitIf } from '../../../domain/store/commit-if.ts'
+import { formatKept } from '../../../domain/store/json-record.ts'
+import type { Store } from '../../../domain/store/store.ts'
+import { badRequest, unavailable } from '../../../sdk/errors.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import {
+  type AccountRecord,
+  type FamilyRecord,
+  parseFamilyRecord,
+  TABLE,
+  toFamilyKey,
+  type UsedToken,
+} from '../records.ts'
+import { type Revoked, revokeSession, revokeToken } from './revocation-store.ts'
+import { createRevokeLimit } from './revoke-limit.ts'
+import type { SigningKeys } from './signing-keys.ts'
+
+/** What a login, or a refresh, gives. */
+export interface TokenPair {
+  readonly accessToken: string
+  readonly refreshToken: string
+  readonly account: Account
+  /** Seconds since 1970. */
+  readonly created: number
+  /** Seconds since 1970. */
+  readonly expiry: number
+}
+
+export interface TokensOptions {
+  readonly store: Store
+  readonly accounts: Accounts
+  readonly keys: SigningKeys
+  readonly revoked: Revoked
+  /** Unix time. */
+  readonly nowMs: () => number
+}
+
+/** Access tokens, and the refresh tokens others are had with. */
+export interface Tokens {
+  /** An access token of no login, which lives as long as one does where nothing is said. */
+  readonly issue: (account: Account) => Promise<string>
+  /** What somebody gets who has logged in. Where the store is full the refresh token is good for nothing. */
+  readonly begin: (account: AccountRecord, lifeS: number) => Promise<TokenPair>
+  /**
+   * New tokens for a refresh token, which is used up by that. One that was used up before was stolen, from whoever uses it
+   * now or before: all that came of its login counts for nothing any more (RFC 9700 §4.14.2). Within 10 s of its first use it returns the
+   * valid refresh token of its login, also after its successor was used: browser tabs and repeated requests race with one token. Where
+   * the store is full it is not used up, and the same again.
+   *
+   * @param onWrong told of a token that is not taken, and whose it was, as far as that is known.
+   * @throws {GatewayError} 400 for a token that is not taken.
+   */
+  readonly refresh: (
+    token: string,
+    given: RefreshOptions,
+    onWrong: (why: 'reused' | 'unknown', family: FamilyRecord | undefined) => void,
+  ) => Promise<TokenPair>
+  /** Whom an access token stands for. @throws {TokenError} */
+  readonly inspect: (token: string) => Promise<Session>
+  /**
+   * Has an access token count for nothing, or a refresh token and all that came of its login; one that counts for
+   * nothing anyway does not matter.
+   *
+   * @returns whose it was.
+   * @throws {GatewayError} 429 after too many access tokens of an account.
+   */
+  readonly revoke: (token: string, errorId: string) => Promise<Owner | undefined>
+}
+
+/** How a refresh token is exchanged. */
+export interface RefreshOptions {
+  /** Seconds that the access token is good for. */
+  readonly lifeS: number
+  readonly errorId: string
+  /** Throws for an account that may not log in, before its token is used up. @default every account may */
+  readonly mustBeAllowed?: (account: Account) => void
+}
+
+/** Whose a token is. */
+interface Owner {
+  readonly namespace: string
+  readonly account: string
+}
+
+/** Of an access token where nothing is said, seconds. */
+export const LIFE_S = 900
+/** A refresh token that is not used ends. */
+const UNUSED_MS = 30 * 24 * 3600 * 1000
+/** From its first use, a refresh token returns the valid token of its login for so long. */
+const GRACE_MS = 10_000
+/** Used tokens that a record holds: more within the grace is no client that repeats a request. */
+const USED_MAX = 10
+/** Of changes that others come before each time. */
+const ATTEMPTS_MAX = 10
+/** Bytes of the login's name and of the secret: multiples of 3, so that their texts can be put together, and taken apart. */
+const FAMILY_BYTES = 18
+const SECRET_BYTES = 33
+const FAMILY_LENGTH = (FAMILY_BYTES / 3) * 4
+const FORM = /^[\w-]{68}$/
+
+export function createTokens(options: TokensOptions): Tokens {
+  const { store, accounts, keys, revoked, nowMs } = options
+  const countRevocation = createRevokeLimit(nowMs)
+
+  async function issue(account: Account, session: string, issuedMs: number, lifeS: number) {
+    const id = `${session}.${randomUUID()}`
+    return issueToken(account, { key: keys.current(), id, nowMs: issuedMs, lifeS })
+  }
+
+  async function toPair(account: AccountRecord, refreshToken: string, lifeS: number) {
+    // What was issued before counts for nothing, and tokens count in seconds.
+    const issuedMs = Math.max(nowMs(), account.since)
+    const created = Math.floor(issuedMs / 1000)
+    const accessToken = await issue(account, toSession(familyOf(refreshToken)), issuedMs, lifeS)
+    return { accessToken, refreshToken, account, created, expiry: created + lifeS }
+  }
+
+  async function end(family: string): Promise<void> {
+    await store.commit([
+      { table: TABLE, key: toFamilyKey(family) },
+      revokeSession(toSession(family), nowMs()),
+    ])
+  }
+
+  /** The account of a login, as long as that counts for something. */
+  async function findAccount(family: FamilyRecord): Promise<AccountRecord | undefined> {
+    const account = await accounts.find(family.namespace, family.account)
+    const counts = account?.id === family.account && account.since <= family.began
+    return counts ? account : undefined
+  }
+
+  return {
+    issue: (account) => issue(account, randomUUID(), nowMs(), LIFE_S),
+
+    async begin(account, lifeS) {
+      const token = makeRefreshToken(randomBytes(FAMILY_BYTES).toString('base64url'))
+      const family: FamilyRecord = {
+        namespace: account.issuer,
+        account: account.id,
+        began: Math.max(nowMs(), account.since),
+        hash: toHash(token),
+      }
+      const key = toFamilyKey(familyOf(token))
+      const expiresMs = nowMs() + UNUSED_MS
+      try {
+        await store.commit([{ table: TABLE, key, value: formatKept(family), expiresMs }])
+      } catch (error) {
+        // Whoever logs in can read: the login is one until its access token ends.
+        if (!isFull(error)) throw error
+      }
+      return toPair(account, token, lifeS)
+    },
+
+    async refresh(token, { lifeS, errorId, mustBeAllowed }, onWrong) {
+      const toWrong = (...told: Parameters<typeof onWrong>): GatewayError => {
+        onWrong(...told)
+        return badRequest(errorId, 'refresh token not correct or used before: log in again')
+      }
+      if (!FORM.test(token)) throw toWrong('unknown', undefined)
+      const name = familyOf(token)
+      const key = toFamilyKey(name)
+      const hash = toHash(token)
+      for (let i = 0; i < ATTEMPTS_MAX; i++) {
+        const record = await store.read(TABLE, key)
+        if (record === undefined) throw toWrong('unknown', undefined)
+        const family = parseFamilyRecord(record)
+        const account = await findAccount(family)
+        if (account === undefined) throw toWrong('unknown', family)
+        const now = nowMs()
+        const current = findCurrent(token, hash, family, now)
+        if (current === undefined) {
+          await end(name)
+          throw toWrong('reused', family)
+        }
+        mustBeAllowed?.(account)
+        if (current !== token) return toPair(account, current, lifeS)
+        const seed = randomBytes(SECRET_BYTES).toString('base64url')
+        const next = toSuccessor(token, seed)
+        const { namespace, began } = family
+        const used = [...listRecent(family, now), { hash, seed, usedMs: now }].slice(-USED_MAX)
+        const rotated = { namespace, account: family.account, began, hash: toHash(next), used }
+        const write = { table: TABLE, key, value: formatKept(rotated), expiresMs: now + UNUSED_MS }
+        try {
+          const written = await commitIf(store, [{ ...write, ifVersion: record.version }])
+          if (written !== undefined) return toPair(account, next, lifeS)
+        } catch (error) {
+          if (!isFull(error)) throw error
+          return toPair(account, token, lifeS)
+        }
+      }
+      throw unavailable(errorId, 'the refresh token is used by many at once, try again')
+    },
+
+    async inspect(token) {
+      const session = await verifyToken(token, keys.all(), nowMs())
+      if (revoked.isRevoked(session)) throw new TokenError('revoked')
+      return session
+    },
+
+    async revoke(token, errorId) {
+      if (FORM.test(token)) {
+        const family = familyOf(token)
+        const record = await store.read(TABLE, toFamilyKey(family))
+        if (record === undefined) return undefined
+        await end(family)
+        return parseFamilyRecord(record)
+      }
+      try {
+        const { id, account, endsMs } = await this.inspect(token)
+        const owner = { namespace: account.issuer, account: account.id }
+        countRevocation(owner, errorId)
+        await store.commit([revokeToken(id, endsMs)])
+        return owner
+      } catch (error) {
+        if (error instanceof TokenError) return undefined
+        throw error
+      }
+    },
+  }
+}
+
+/** Nothing can be written, but read. */
+function isFull(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 507
+}
+
+function makeRefreshToken(family: string): string {
+  return family + randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+/** The token that follows another one of its family: not to be derived from either without the other. */
+function toSuccessor(token: string, seed: string): string {
+  const bytes = createHmac('sha512', seed).update(token).digest().subarray(0, SECRET_BYTES)
+  return familyOf(token) + bytes.toString('base64url')
+}
+
+/** The valid token of a login for one that is valid, or was used within the grace; undefined: it was used before that, or is unknown. */
+function findCurrent(
+  token: string,
+  hash: string,
+  family: FamilyRecord,
+  nowMs: number,
+): string | undefined {
+  if (hash === family.hash) return token
+  const { used = [] } = family
+  const from = used.findIndex((known) => known.hash === hash)
+  if (from < 0 || !isInGrace(used[from]!.usedMs, nowMs)) return undefined
+  const current = used.slice(from).reduce((next, { seed }) => toSuccessor(next, seed), token)
+  return toHash(current) === family.hash ? current : undefined
+}
+
+/** Used tokens from the first one within the grace on: those between it and the valid token make a chain. */
+function listRecent({ used = [] }: FamilyRecord, nowMs: number): readonly UsedToken[] {
+  const from = used.findIndex(({ usedMs }) => isInGrace(usedMs, nowMs))
+  return from < 0 ? [] : used.slice(from)
+}
+
+function isInGrace(usedMs: number, nowMs: number): boolean {
+  return nowMs - usedMs <= GRACE_MS
+}
+
+function familyOf(refreshToken: string): string {
+  return refreshToken.slice(0, FAMILY_LENGTH)
+}
+
+/** What ids of the access tokens of a login begin with: says nothing of its refresh token. */
+function toSession(family: string): string {
+  return toHash(`session ${family}`).slice(0, 22)
+}
+
+function toHash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}

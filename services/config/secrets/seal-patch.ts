@@ -1,0 +1,68 @@
+import type { Sealer } from '../tree/merge.ts'
+import { isAbsent, type Patch } from '../tree/patch.ts'
+import { formatPath, parsePath } from '../tree/path.ts'
+import { type ConfigNode, isMap, mapLeaves, type PlacedLeaf } from '../tree/tree.ts'
+
+/** Places in trees, to be found by what is above and below them. */
+interface Places {
+  readonly exact: ReadonlySet<string>
+  /** By the paths that lead to them. */
+  readonly below: ReadonlyMap<string, readonly (readonly string[])[]>
+}
+
+/**
+ * Makes secret what lies at, below or on the way to any of the places.
+ *
+ * @returns the same patch when there is nothing of that in it.
+ */
+export function sealPatch(
+  patch: Patch,
+  places: readonly (readonly string[])[],
+  { seal }: Sealer,
+): Patch {
+  const { exact, below } = toPlaces(places)
+  const sealLeaf = ({ names, leaf }: PlacedLeaf) =>
+    leaf.secret ? leaf : { text: seal(names, leaf.text), secret: true }
+
+  function sealNode(node: ConfigNode, names: readonly string[]): ConfigNode {
+    if (exact.has(formatPath(names))) return mapLeaves(node, sealLeaf, names)
+    const inside = below.get(formatPath(names))
+    if (inside === undefined) return node
+    if (!isMap(node)) return sealLeaf({ names, leaf: node })
+    const copy = new Map(node)
+    let changed = false
+    for (const name of new Set(inside.map((place) => place[names.length]!))) {
+      const child = node.get(name)
+      const sealed = child && sealNode(child, [...names, name])
+      if (sealed === undefined || sealed === child) continue
+      copy.set(name, sealed)
+      changed = true
+    }
+    return changed ? copy : node
+  }
+
+  const copy = new Map(patch)
+  let changed = false
+  for (const [path, node] of patch) {
+    if (isAbsent(node)) continue
+    const names = parsePath(path)
+    const isInside = names.some((_, depth) => exact.has(formatPath(names.slice(0, depth))))
+    const sealed = isInside ? mapLeaves(node, sealLeaf, names) : sealNode(node, names)
+    if (sealed === node) continue
+    copy.set(path, sealed)
+    changed = true
+  }
+  return changed ? copy : patch
+}
+
+function toPlaces(places: readonly (readonly string[])[]): Places {
+  const below = new Map<string, (readonly string[])[]>()
+  for (const place of places)
+    for (let depth = 0; depth < place.length; depth++) {
+      const path = formatPath(place.slice(0, depth))
+      const known = below.get(path)
+      if (known === undefined) below.set(path, [place])
+      else known.push(place)
+    }
+  return { exact: new Set(places.map(formatPath)), below }
+}

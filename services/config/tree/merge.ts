@@ -1,0 +1,93 @@
+import { badRequest } from '../../../sdk/errors.ts'
+import type { GivenMap, GivenNode } from './parse-value.ts'
+import { formatPath } from './path.ts'
+import { type ConfigMap, type ConfigNode, EMPTY, holdsSecret, isMap, MASK } from './tree.ts'
+
+/** Encrypts and decrypts the secrets of one namespace; throws what callers are told. */
+export interface Sealer {
+  readonly seal: (names: readonly string[], text: string) => string
+  readonly open: (names: readonly string[], sealed: string) => string
+}
+
+export interface MergeOptions {
+  /** Whether everything given is secret. */
+  readonly secret: boolean
+  readonly sealer: Sealer
+  /** Of errors. */
+  readonly id: string
+}
+
+export interface Merged {
+  /** The same as before when nothing changed. */
+  readonly tree: ConfigMap
+  /** Where something is secret now that was not before. */
+  readonly newlySecret: readonly (readonly string[])[]
+}
+
+/**
+ * Sets a value (reference 3): maps are merged leaf by leaf; anything else takes the place of what is there, whatever it is.
+ *
+ * What takes the place of a secret is one, too. The text `[secret]` leaves a secret as it is: it is what whoever read the
+ * tree without its secrets sets again.
+ *
+ * @param names path of the value; at the empty one only a map fits.
+ * @throws {GatewayError} 400 for `[secret]` where there is no secret, and a value that is no map in place of the whole tree.
+ */
+export function setNode(
+  tree: ConfigMap,
+  names: readonly string[],
+  given: GivenNode,
+  { secret, sealer, id }: MergeOptions,
+): Merged {
+  const newlySecret: (readonly string[])[] = []
+
+  function merge(
+    old: ConfigNode | undefined,
+    next: GivenNode,
+    path: readonly string[],
+    isSecret: boolean,
+  ): ConfigNode {
+    const stays = isSecret || (old !== undefined && !isMap(old) && old.secret)
+    if (typeof next !== 'string') return mergeMap(old, next, path, stays)
+    if (next === MASK) return keepSecret(old, path)
+    if (!stays && (old === undefined || !holdsSecret(old)))
+      return old !== undefined && !isMap(old) && old.text === next
+        ? old
+        : { text: next, secret: false }
+    if (old === undefined || isMap(old) || !old.secret) newlySecret.push(path)
+    else if (sealer.open(path, old.text) === next) return old
+    return { text: sealer.seal(path, next), secret: true }
+  }
+
+  function mergeMap(
+    old: ConfigNode | undefined,
+    next: GivenMap,
+    path: readonly string[],
+    isSecret: boolean,
+  ): ConfigMap {
+    const base = old !== undefined && isMap(old) ? old : EMPTY
+    const copy = new Map(base)
+    let changed = base !== old
+    for (const [name, child] of next) {
+      const before = base.get(name)
+      const after = merge(before, child, [...path, name], isSecret)
+      if (after === before) continue
+      copy.set(name, after)
+      changed = true
+    }
+    return changed ? copy : base
+  }
+
+  function keepSecret(old: ConfigNode | undefined, path: readonly string[]): ConfigNode {
+    if (old !== undefined && !isMap(old) && old.secret) return old
+    throw badRequest(
+      id,
+      `request.value.data must not be ${MASK} at ${formatPath(path)}: it stands for secrets, and there is none`,
+    )
+  }
+
+  if (names.length === 0 && typeof given === 'string')
+    throw badRequest(id, 'request.value.data must be an object where the path is empty')
+  const wrapped = names.reduceRight<GivenNode>((inner, name) => new Map([[name, inner]]), given)
+  return { tree: merge(tree, wrapped, [], secret) as ConfigMap, newlySecret }
+}

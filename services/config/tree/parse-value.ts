@@ -1,0 +1,101 @@
+import { quote } from '../../../core/request/bad-request.ts'
+import { parseJson } from '../../../core/request/json/json.ts'
+import { skipBlanks, skipValue, visitMembers } from '../../../core/request/json/json-text.ts'
+import { badRequest } from '../../../sdk/errors.ts'
+import { formatPath, isName, MAX_DEPTH, MAX_PATH_BYTES, NAME_RULE } from './path.ts'
+
+/** A value somebody sets: an object is a map, of anything else the JSON text, without blanks. */
+export type GivenNode = string | GivenMap
+export type GivenMap = ReadonlyMap<string, GivenNode>
+
+const WHAT = 'request.value.data'
+
+/**
+ * Reads the value to set at a path. A string that is a JSON object counts as that object (specification: Config entry).
+ *
+ * Numbers stay as they are written, whatever of them a program could hold; strings are written as `JSON.stringify` does.
+ *
+ * @throws {GatewayError} 400 when it is not JSON, is nested too deep, names something twice or something no path can name.
+ */
+export function parseValue(data: string, path: readonly string[], id: string): GivenNode {
+  const value = parseJson(data, WHAT, id)
+  const isObject = typeof value === 'string' && isJsonObject(value)
+  if (isObject) parseJson(value, WHAT, id)
+  const text = isObject ? value : data
+  let at = skipBlanks(text, 0)
+
+  const read = (names: readonly string[]): GivenNode => {
+    if (text[at] !== '{') return readLeaf(names.length)
+    const map = new Map<string, GivenNode>()
+    readMembers(names.length, (name) => {
+      if (!isName(name))
+        throw badRequest(
+          id,
+          `${WHAT} must not hold the name ${quote(name)}: names are ${NAME_RULE}`,
+        )
+      const inner = [...names, name]
+      const innerPath = formatPath(inner)
+      if (Buffer.byteLength(innerPath) > MAX_PATH_BYTES)
+        throw badRequest(
+          id,
+          `${WHAT} must not hold paths of more than ${MAX_PATH_BYTES} bytes, got ${quote(innerPath)}`,
+        )
+      map.set(name, read(inner))
+    })
+    return map
+  }
+
+  const readLeaf = (depth: number): string => {
+    const parts: string[] = []
+    if (text[at] === '{') {
+      readMembers(depth, (name) => parts.push(`${JSON.stringify(name)}:${readLeaf(depth + 1)}`))
+      return `{${parts.join()}}`
+    }
+    if (text[at] === '[') {
+      checkDepth(depth)
+      at = skipBlanks(text, at + 1)
+      while (text[at] !== ']') {
+        parts.push(readLeaf(depth + 1))
+        at = skipBlanks(text, at)
+        if (text[at] === ',') at = skipBlanks(text, at + 1)
+      }
+      at++
+      return `[${parts.join()}]`
+    }
+    const end = skipValue(text, at)
+    const written = text.slice(at, end)
+    at = end
+    return written.includes('\\') ? JSON.stringify(JSON.parse(written)) : written
+  }
+
+  function readMembers(depth: number, readMember: (name: string) => void): void {
+    checkDepth(depth)
+    const seen = new Set<string>()
+    at = visitMembers(text, at, (name, start) => {
+      if (seen.has(name))
+        throw badRequest(id, `${WHAT} must not hold the name ${quote(name)} twice in an object`)
+      seen.add(name)
+      at = start
+      readMember(name)
+      return at
+    })
+  }
+
+  /** @param depth names and lists around what begins here. */
+  function checkDepth(depth: number): void {
+    if (depth >= MAX_DEPTH)
+      throw badRequest(id, `${WHAT} must not nest deeper than ${MAX_DEPTH}, its path included`)
+  }
+
+  return read(path)
+}
+
+function isJsonObject(text: string): boolean {
+  if (text[skipBlanks(text, 0)] !== '{') return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

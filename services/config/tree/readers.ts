@@ -1,0 +1,31 @@
+import { canActAs } from '../../../core/auth/policy/account-rights.ts'
+import type { AccountChecks } from '../../../sdk/auth/account-checks.ts'
+import type { Context } from '../../../sdk/context.ts'
+import { parsePath } from './path.ts'
+
+/**
+ * Denies callers that may not read a path: services of the namespace may, a workload only the subtree of its name,
+ * `<service>.<key>`. Names of services may have dots: `a.b.c` is in the subtrees of `a`, `a.b` and `a.b.c`.
+ *
+ * @param id of the error.
+ * @throws {GatewayError} 401, 403
+ */
+export function mustBeReader(
+  checks: AccountChecks,
+  ctx: Context,
+  {
+    namespace,
+    path,
+    id,
+  }: { readonly namespace: string; readonly path: string; readonly id: string },
+): void {
+  if (path === '') {
+    checks.mustBeViewer(ctx, namespace, id)
+    checks.mustBeService(ctx, namespace, id)
+    return
+  }
+  const { account } = ctx
+  const subtrees = parsePath(path).map((_, i, names) => names.slice(0, i + 1).join('.'))
+  const own = subtrees.find((name) => account !== undefined && canActAs(account, namespace, name))
+  checks.mustBeService(ctx, namespace, id, own ?? subtrees[0]!)
+}

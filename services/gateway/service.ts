@@ -1,0 +1,67 @@
+import { createRequestHistory } from '../../core/metrics/request-history.ts'
+import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
+import { createServiceRates } from '../../core/metrics/service-rates.ts'
+import { createAccountChecks } from '../../sdk/auth/account-checks.ts'
+import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
+import { createApiEndpoints } from './endpoints.ts'
+import type { GatewayView } from './gateway-view.ts'
+import { createStatsFeeds } from './stats-feeds.ts'
+
+const DESCRIPTION = 'The gateway, and what it counts'
+
+/** What the service of the gateway is told. */
+export interface ApiServiceOptions extends Omit<ServiceOptions, 'name'> {
+  /** What the gateway counts. */
+  readonly metrics: RequestMetrics
+  /** Its requests that are not over. */
+  readonly inFlight: () => number
+  /** Undefined: it does not run yet. */
+  readonly gateway: () => GatewayView | undefined
+  /** Those who watch at a time; one more is refused with 429. @default 1000 */
+  readonly maxWatchers?: number
+}
+
+/** The gateway of a platform, as a service of it. */
+export interface ApiService {
+  /** Not started yet. */
+  readonly service: Service<object>
+  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  readonly endStreams: () => void
+  /** {@link endStreams}, then stops the service. */
+  readonly close: () => Promise<void>
+}
+
+/** Five minutes. */
+const MAX_POINTS = 300
+
+/** The service `api`: what the gateway tells of itself. */
+export function createApiService(options: ApiServiceOptions): ApiService {
+  const { metrics, inFlight, gateway, maxWatchers = 1000, ...rest } = options
+  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'api' })
+  const history = createRequestHistory({
+    metrics,
+    inFlight,
+    maxPoints: MAX_POINTS,
+    onPoint: (point) => feeds.tell(point),
+  })
+  const feeds = createStatsFeeds({ points: history.points, maxWatchers })
+  const rates = createServiceRates({ metrics })
+  const checks = createAccountChecks(rest.gate)
+  service.handle(
+    'Api',
+    createApiEndpoints({
+      ...{ gateway, feeds, rates: rates.read, checks, maxPoints: MAX_POINTS },
+      recent: () => metrics.recent?.list() ?? [],
+    }),
+  )
+  return {
+    service,
+    endStreams: feeds.close,
+    async close() {
+      feeds.close()
+      history.close()
+      rates.close()
+      await service.stop()
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { CALLER_ADDRESS } from '../../../core/auth/identity-headers.ts'
+import { isOperator, isWorkload } from '../../../core/auth/policy/account-rights.ts'
+import type { Node, Service } from '../../../core/contracts/registry.ts'
+import type { EgressPolicy } from '../../../core/egress/egress-policy.ts'
+import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
+import { parseAddress, RESOLVED } from '../../../core/upstream/parse-node.ts'
+import { type Context, metadata as contextMetadata } from '../../../sdk/context.ts'
+
+/** The outgoing address policy of a registry service. */
+export interface NodePolicy {
+  readonly egress: Pick<EgressPolicy, 'resolvePeer'>
+  /** Whether services of the default namespace may be on loopback, as in profile `local`. */
+  readonly isLocal: boolean
+  /** Namespaces whose programs run on this machine: their workloads may be on loopback, where they could connect themselves. */
+  readonly programNamespaces: readonly string[]
+}
+
+/**
+ * Checks where the nodes of a registration are. Operators may register any address.
+ *
+ * @param id of the error.
+ * @returns the registration; a node that names a host has the addresses that were checked in its metadata, and gateways connect
+ * to those alone.
+ * @throws {GatewayError} as {@link EgressPolicy.resolvePeer}. Rejects.
+ */
+export type CheckAddresses = (
+  service: Service,
+  domain: string,
+  ctx: Context,
+  id: string,
+) => Promise<Service>
+
+/** @param policy undefined: every address may be registered. */
+export function createAddressCheck(policy: NodePolicy | undefined): CheckAddresses {
+  return async (service, domain, ctx, id) => {
+    const { account } = ctx
+    const nodes = service.nodes.map(withoutResolved)
+    if (policy === undefined || (account !== undefined && isOperator(account)))
+      return { ...service, nodes }
+    const from = contextMetadata.get(ctx, CALLER_ADDRESS)[0]
+    const mayBeLocal =
+      (policy.isLocal && domain === DEFAULT_DOMAIN) ||
+      (account !== undefined && isWorkload(account) && policy.programNamespaces.includes(domain))
+    const checked: Node[] = []
+    // One after the other: no registration has more than one host name looked up at a time.
+    for (const node of nodes) {
+      const target = { ...parseAddress(node.address)!, what: 'node address', from, mayBeLocal }
+      checked.push(withResolved(node, await policy.egress.resolvePeer(target, id)))
+    }
+    return { ...service, nodes: checked }
+  }
+}
+
+function withResolved(node: Node, addresses: readonly string[]): Node {
+  if (addresses.length === 0) return node
+  return { ...node, metadata: { ...node.metadata, [RESOLVED]: addresses.join(',') } }
+}
+
+/** Only the registry writes it. */
+function withoutResolved(node: Node): Node {
+  if (!Object.hasOwn(node.metadata, RESOLVED)) return node
+  const { [RESOLVED]: _, ...metadata } = node.metadata
+  return { ...node, metadata }
+}

@@ -1,0 +1,19 @@
+import type { Service } from '../../../core/contracts/registry.ts'
+import { conflict } from '../../../sdk/errors.ts'
+import type { Domain } from '../domains.ts'
+
+/**
+ * Rejects a service whose name differs from that of a registered one in letter case only: rules do not distinguish letter case, so that
+ * each would have the rules of the other.
+ *
+ * @param id of the error.
+ * @throws {GatewayError} 409
+ */
+export function checkLetterCase(domain: Domain, { name }: Service, id: string): void {
+  const other = domain.findOtherCase(name)
+  if (other === undefined) return
+  throw conflict(
+    id,
+    `the name ${name} differs from that of the registered service ${other} in letter case only: choose another name`,
+  )
+}

@@ -1,0 +1,40 @@
+import type { Registry, Service } from '../../../core/contracts/registry.ts'
+import { ask } from '../query.ts'
+
+/** A version as a registry lists it. */
+export interface Listed {
+  readonly service: Service
+  readonly registry: Registry
+}
+
+/** Services whose nodes are asked for at once. */
+const BATCH = 16
+
+/**
+ * The same, one after the other, with their nodes, where their registry lists them without: a question for each.
+ *
+ * @param id of the error.
+ * @throws {GatewayError} as {@link ask}.
+ */
+export async function* withNodes<T extends Listed>(
+  listed: readonly T[],
+  id: string,
+): AsyncGenerator<T> {
+  for (let first = 0; first < listed.length; first += BATCH) {
+    const batch = listed.slice(first, first + BATCH)
+    const isComplete = batch.every(({ service }) => service.nodes.length > 0)
+    yield* isComplete ? batch : await complete(batch, id)
+  }
+}
+
+async function complete<T extends Listed>(batch: readonly T[], id: string): Promise<readonly T[]> {
+  const completed = batch.map(async (item): Promise<T> => {
+    const { registry, service } = item
+    const { name, version, nodes } = service
+    if (nodes.length > 0) return item
+    const versions = await ask(registry, id, () => registry.getService(name))
+    const found = versions.find((other) => other.version === version)
+    return found === undefined ? item : { ...item, service: found }
+  })
+  return Promise.all(completed)
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { canActAs, isAdminOf, isWorkload } from '../../../core/auth/policy/account-rights.ts'
+import type { Registry, Service } from '../../../core/contracts/registry.ts'
+import type { Account, Context } from '../../../sdk/context.ts'
+import { conflict } from '../../../sdk/errors.ts'
+import { ask } from '../query.ts'
+
+/** Metadata of a node: the account that registered it, or for whose program the runtime did. Callers cannot set it. */
+export const OWNER = 'mx-owner'
+
+/** The entry with its owner in the metadata of each node: it survives restarts of the service, and other servers of a shared registry see it. */
+export function withOwner(service: Service, account: Account | undefined): Service {
+  const owner = account === undefined ? undefined : toOwner(account)
+  const nodes = service.nodes.map(({ metadata: { [OWNER]: _, ...metadata }, ...node }) => ({
+    ...node,
+    metadata: owner === undefined ? metadata : { ...metadata, [OWNER]: owner },
+  }))
+  return { ...service, nodes }
+}
+
+/** Where a name is registered. */
+export interface NameScope {
+  readonly registry: Registry
+  readonly namespace: string
+}
+
+/**
+ * Applies a change to nodes of a service if the account owns the name.
+ *
+ * @param change registers or removes the nodes of `service`.
+ * @param id of the error.
+ * @throws {GatewayError} as {@link mustOwnName}, and what `change` throws. Rejects.
+ */
+export type ChangeAsOwner = (
+  service: Service,
+  scope: NameScope,
+  ctx: Pick<Context, 'account' | 'signal'>,
+  id: string,
+  change: () => Promise<void>,
+) => Promise<void>
+
+/** Two accounts cannot both take a free name: changes to nodes that the account does not have yet are made one at a time for each name. */
+export function createOwnedChanges(): ChangeAsOwner {
+  /** The latest of each name. */
+  const changes = new Map<string, Promise<void>>()
+  return async (service, scope, ctx, id, change) => {
+    const check = (): Promise<boolean> => mustOwnName(service, scope, ctx.account, id)
+    if (await check()) return change()
+    const key = `${scope.namespace}/${service.name}`
+    const checkAndChange = async (): Promise<void> => {
+      // A slow registry does not make a queue of calls that timed out.
+      ctx.signal.throwIfAborted()
+      await check()
+      await change()
+    }
+    const before = changes.get(key)
+    const latest =
+      before === undefined ? checkAndChange() : before.then(checkAndChange, checkAndChange)
+    changes.set(key, latest)
+    try {
+      await latest
+    } finally {
+      if (changes.get(key) === latest) changes.delete(key)
+    }
+  }
+}
+
+/**
+ * Denies a `service` account that would register or remove nodes of a name that another account holds: it would receive
+ * the calls, and the tokens, that are meant for the other. The name is held while nodes of the other account are registered;
+ * nodes that an account has registered remain its own. Workloads own the name in their scope, and administrators may take over any
+ * name. Nodes that were written into a shared registry directly have no owner.
+ *
+ * @param id of the error.
+ * @returns whether the account keeps the right to change these nodes, whatever other accounts register meanwhile.
+ * @throws {GatewayError} 409
+ */
+export async function mustOwnName(
+  { name, version, nodes }: Service,
+  { registry, namespace }: NameScope,
+  account: Account | undefined,
+  id: string,
+): Promise<boolean> {
+  if (account === undefined || isAdminOf(account, namespace)) return true
+  if (isWorkload(account) && canActAs(account, namespace, name)) return true
+  const own = toOwner(account)
+  const versions = await ask(registry, id, () => registry.getService(name))
+  const there = versions.find((one) => one.version === version)?.nodes ?? []
+  const owned = new Set(there.filter(({ metadata }) => metadata[OWNER] === own).map(({ id }) => id))
+  if (nodes.every((node) => owned.has(node.id))) return true
+  const isHeld = versions.some((there) =>
+    there.nodes.some(({ metadata }) => metadata[OWNER] !== undefined && metadata[OWNER] !== own),
+  )
+  if (!isHeld) return false
+  throw conflict(
+    id,
+    `the service ${name} of namespace ${namespace} is registered by another account: choose another name, wait until its nodes are gone, or let an administrator register it`,
+  )
+}
+
+/** The {@link OWNER} of an account's nodes. A digest: the registry of namespace `mx` is public, and the ids of accounts are not. */
+export function toOwner({ issuer, id }: Pick<Account, 'issuer' | 'id'>): string {
+  return createHash('sha256').update(`${issuer}/${id}`).digest('base64url').slice(0, 22)
+}

@@ -1,0 +1,33 @@
+import type { Registry, Service } from '../../../core/contracts/registry.ts'
+import { isOfPlatform } from '../../../core/registry/built-in-services.ts'
+import { conflict } from '../../../sdk/errors.ts'
+import { ask } from '../query.ts'
+
+/**
+ * Keeps the services that run in this process registered: they would be unknown until their next sign of life, and the platform
+ * with them. Those of other servers may have died, and may be removed.
+ *
+ * @param address where the process is reached; undefined: nothing of the platform runs in it.
+ * @throws {GatewayError} 409
+ */
+export async function refuseOwnNodes(
+  { name, nodes }: Service,
+  registry: Registry,
+  address: string | undefined,
+  id: string,
+): Promise<void> {
+  if (!isOfPlatform(name) || address === undefined) return
+  const versions = await ask(registry, id, () => registry.getService(name))
+  const own = new Set(
+    versions
+      .flatMap((version) => version.nodes)
+      .filter((node) => node.address === address)
+      .map((node) => node.id),
+  )
+  const found = nodes.find((node) => own.has(node.id))
+  if (found === undefined) return
+  throw conflict(
+    id,
+    `the node ${found.id} of ${name} is this server itself, and stays registered as long as it runs`,
+  )
+}

@@ -1,0 +1,56 @@
+import type { Service } from '../../core/contracts/registry.ts'
+import { type Quota, quotaReached } from '../../core/limits/quota.ts'
+import { tooManyRequests } from '../../sdk/errors.ts'
+import type { Domain } from './domains.ts'
+import { toEntryBytes, toNodeBytes } from './entry.ts'
+import { MAX_SERVICE_BYTES, MAX_VERSION_BYTES, MAX_VERSION_NODES, MAX_VERSIONS } from './limits.ts'
+
+/**
+ * Checks that a domain has room for a registration, merged with what is there: everything it holds has to fit into replies.
+ *
+ * What is there already may be registered again, as long as it does not get longer.
+ *
+ * @param id of the error.
+ * @param quota of nodes of a domain, by its name.
+ * @throws {GatewayError} 429 naming the bound, and what would exceed it.
+ */
+export function checkRoom(domain: Domain, service: Service, id: string, quota: Quota): void {
+  const known = domain.find(service)
+  if (known === undefined && domain.size() >= MAX_VERSIONS)
+    throw tooManyRequests(id, `there are ${MAX_VERSIONS} versions in ${domain.name} already`)
+  const given = new Map(service.nodes.map((node) => [node.id, node]))
+  const before = known ?? { service: { ...service, nodes: [] }, bytes: 0 }
+  const replaced = before.service.nodes.filter(({ id }) => given.has(id))
+  const nodes = before.service.nodes.length - replaced.length + given.size
+  const bytes =
+    toEntryBytes({ ...service, nodes: [...given.values()] }, domain.name) +
+    (known === undefined
+      ? 0
+      : known.bytes - toEntryBytes({ ...known.service, nodes: [] }, domain.name)) -
+    replaced.reduce((sum, node) => sum + toNodeBytes(node), 0)
+  const added = nodes - before.service.nodes.length
+  const limit = quota.limitOf(domain.name)
+  if (added > 0 && domain.nodes() + added > limit)
+    throw quotaReached(id, 429, quota, {
+      ...{ namespace: domain.name, limit: `${limit} nodes`, used: `${domain.nodes()}` },
+      remedy: 'deregister nodes',
+    })
+  const name = `${service.name} ${service.version}`
+  if (nodes > MAX_VERSION_NODES && nodes > before.service.nodes.length)
+    throw tooManyRequests(
+      id,
+      `${name} must have at most ${MAX_VERSION_NODES} nodes, would have ${nodes}`,
+    )
+  if (bytes <= before.bytes) return
+  if (bytes > MAX_VERSION_BYTES)
+    throw tooManyRequests(
+      id,
+      `${name} must be at most ${MAX_VERSION_BYTES} bytes of JSON, would be ${bytes}`,
+    )
+  const all = domain.bytesOf(service.name) - before.bytes + bytes
+  if (all > MAX_SERVICE_BYTES)
+    throw tooManyRequests(
+      id,
+      `all versions of ${service.name} must be at most ${MAX_SERVICE_BYTES} bytes of JSON, would be ${all}`,
+    )
+}

@@ -1,0 +1,57 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readIfThere } from '../files.ts'
+import { MX_PACKAGE } from './link-mx.ts'
+import { LOCK_FILES, type PackageFile } from './package-file.ts'
+
+interface LockFile {
+  readonly packages?: Record<string, PackageFile & { resolved?: string; link?: boolean }>
+}
+
+/**
+ * Removes this package from the development dependencies in a build's copy of a project, and from its lock file: `linkMx` provides it,
+ * and its folder may exist on the author's machine only. One among the `dependencies` is installed as they say.
+ *
+ * @returns the content of `package.json` from now on.
+ */
+export async function removeOwnPackage({
+  folder,
+  content,
+}: {
+  readonly folder: string
+  readonly content: PackageFile
+}): Promise<PackageFile> {
+  if (content.devDependencies?.[MX_PACKAGE] === undefined) return content
+  const reduced = withoutOwn(content)
+  await write(folder, 'package.json', reduced)
+  for (const name of LOCK_FILES) {
+    const text = await readIfThere(join(folder, name))
+    if (text !== undefined) await removeLocked(folder, name, text)
+  }
+  return reduced
+}
+
+async function removeLocked(folder: string, name: string, text: string): Promise<void> {
+  let lock: LockFile
+  try {
+    lock = JSON.parse(text) as LockFile
+  } catch {
+    // npm reports it.
+    return
+  }
+  const { '': root, ...packages } = lock.packages ?? {}
+  if (root === undefined) return
+  const own = packages[`node_modules/${MX_PACKAGE}`]
+  delete packages[`node_modules/${MX_PACKAGE}`]
+  if (own?.link && own.resolved !== undefined) delete packages[own.resolved]
+  await write(folder, name, { ...lock, packages: { '': withoutOwn(root), ...packages } })
+}
+
+function withoutOwn(content: PackageFile): PackageFile {
+  const { [MX_PACKAGE]: _, ...devDependencies } = content.devDependencies ?? {}
+  return { ...content, devDependencies }
+}
+
+function write(folder: string, name: string, content: object): Promise<void> {
+  return writeFile(join(folder, name), JSON.stringify(content, undefined, 2))
+}

@@ -1,0 +1,97 @@
+import { join } from 'node:path'
+import { useCached } from '../cache.ts'
+import { findAbove, findFile, readIfThere } from '../files.ts'
+import { type Builder, type Language, OUT_FOLDER, type Project } from './language.ts'
+
+const REQUIREMENTS = 'requirements.txt'
+const PROJECT_FILE = 'pyproject.toml'
+const MAIN_FILES = ['main.py', 'app.py', 'server.py', '__main__.py']
+/** Lines that name files of the source, or other lists: what they bring is not told by this file alone. */
+const LOCAL = /^\s*(-|\.|\/|file:)|\bfile:/m
+/** The first pip that installs for another interpreter. */
+const PIP_FOR_OTHERS = 23
+const PRINT_PIP = `
+try:
+  import pip
+  print(pip.__version__)
+except ImportError:
+  print(0)
+`
+
+/** Programs in Python; what they require is installed into an environment of their own. */
+export const python: Language = {
+  name: 'python',
+
+  async isHere({ folder, file }) {
+    if (file !== undefined) return file.endsWith('.py')
+    return (await findFile(folder, [REQUIREMENTS, PROJECT_FILE, ...MAIN_FILES])) !== undefined
+  },
+
+  async prepare(project, builder) {
+    const above = await findAbove(project, REQUIREMENTS)
+    if (above !== undefined) return installRequirements(project, above, builder)
+    const isPackage = (await findFile(project.folder, [PROJECT_FILE])) !== undefined
+    return isPackage ? makeOwn(project, project.folder, ['.'], builder) : undefined
+  },
+
+  async make({ folder, file }) {
+    const main = file ?? (await findFile(folder, MAIN_FILES))
+    // Unbuffered: what it writes is its log.
+    return main === undefined ? undefined : ['python3', '-u', main]
+  },
+}
+
+/** Returns the folder of programs. */
+async function installRequirements(
+  project: Project,
+  folder: string,
+  builder: Builder,
+): Promise<string> {
+  const text = (await readIfThere(join(folder, REQUIREMENTS))) ?? ''
+  const what = ['-r', join(folder, REQUIREMENTS)]
+  if (LOCAL.test(text)) return makeOwn(project, folder, what, builder)
+  const version = await builder.read(
+    ['python3', '-c', 'import sys; print(sys.version, sys.executable)'],
+    project.folder,
+  )
+  const venv = await useCached(
+    {
+      cacheFolder: builder.cacheFolder,
+      kind: 'python',
+      madeOf: [text, version],
+      user: project.root,
+      signal: builder.signal,
+    },
+    (cached) => install(cached, folder, what, builder),
+  )
+  return join(venv, 'bin')
+}
+
+async function makeOwn(
+  project: Project,
+  folder: string,
+  what: readonly string[],
+  builder: Builder,
+): Promise<string> {
+  const venv = join(project.folder, OUT_FOLDER, 'venv')
+  await install(venv, folder, what, builder)
+  return join(venv, 'bin')
+}
+
+async function install(
+  venv: string,
+  folder: string,
+  what: readonly string[],
+  { run, read, cacheFolder }: Builder,
+): Promise<void> {
+  const ownPip = await read(['python3', '-c', PRINT_PIP], folder)
+  const words = ['install', '--disable-pip-version-check', '--no-input', ...what]
+  const env = { PIP_CACHE_DIR: join(cacheFolder, 'pip') }
+  // To install pip itself takes longer than most of what it installs.
+  if (Number.parseInt(ownPip, 10) >= PIP_FOR_OTHERS) {
+    await run(['python3', '-m', 'venv', '--without-pip', venv], folder)
+    return run(['python3', '-m', 'pip', '--python', venv, ...words], folder, env)
+  }
+  await run(['python3', '-m', 'venv', venv], folder)
+  return run([join(venv, 'bin', 'python3'), '-m', 'pip', ...words], folder, env)
+}

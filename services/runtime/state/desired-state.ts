@@ -1,0 +1,84 @@
+import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
+import type { RunOptions } from '../messages.ts'
+import type { Secrets } from '../secrets.ts'
+import { toObjectKey, type Wish } from './records.ts'
+
+const NOTHING: Wish = {
+  command: [],
+  args: [],
+  env: {},
+  secrets: '',
+  credentials: '',
+  image: '',
+  entrypoint: '',
+  instances: 0,
+  protocol: '',
+  port: 0,
+  memory: 0,
+  cpus: 0,
+  allowScripts: false,
+}
+
+/**
+ * What an owner wants after these options: what is empty in them is as before, and variables are added to those there are.
+ *
+ * @param hasSource whether they come with a source: what was said of the one before is forgotten.
+ * @throws {GatewayError} 400 for secrets that cannot be kept.
+ */
+export function toWish(
+  key: WorkloadKey,
+  options: RunOptions,
+  secrets: Secrets,
+  before: Wish = NOTHING,
+  hasSource = true,
+): Wish {
+  const { command, args, env, image, entrypoint, instances, protocol, port, memory, cpus } = options
+  const place = { namespace: key.namespace, key: toObjectKey(key) }
+  const secretPlace = { ...place, what: 'secrets' } as const
+  const hasSecrets = Object.keys(options.secrets).length > 0
+  const isKnown = hasSecrets && secrets.canOpen(secretPlace, before.secrets)
+  const known = isKnown ? openVariables(secrets.open(secretPlace, before.secrets)) : {}
+  return {
+    command: command.length > 0 ? command : before.command,
+    args: args.length > 0 ? args : before.args,
+    env: { ...before.env, ...toVariables(env) },
+    secrets: hasSecrets
+      ? secrets.seal(secretPlace, JSON.stringify({ ...known, ...options.secrets }))
+      : before.secrets,
+    credentials:
+      options.credentials === ''
+        ? before.credentials
+        : secrets.seal({ ...place, what: 'credentials' }, options.credentials),
+    image: image || before.image,
+    // That of another source says nothing of this one.
+    entrypoint: hasSource ? entrypoint : entrypoint || before.entrypoint,
+    instances: instances || before.instances,
+    protocol: protocol || before.protocol,
+    port: port || before.port,
+    memory: memory || before.memory,
+    cpus: cpus || before.cpus,
+    allowScripts: options.allow_scripts || before.allowScripts,
+  }
+}
+
+/** Whether what was built for one wish is what the other needs, too. */
+export function needsNoBuild(before: Wish, after: Wish): boolean {
+  const ofBuild = ({ command, args, image, entrypoint, protocol, port, allowScripts }: Wish) =>
+    JSON.stringify([command, args, image, entrypoint, protocol, port, allowScripts])
+  return ofBuild(before) === ofBuild(after)
+}
+
+/** Secrets as they were before they were sealed. */
+export function openVariables(text: string): Readonly<Record<string, string>> {
+  return text === '' ? {} : JSON.parse(text)
+}
+
+/** `<name>=<value>` each, checked. */
+function toVariables(lines: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const end = line.indexOf('=')
+      return [line.slice(0, end), line.slice(end + 1)]
+    }),
+  )
+}

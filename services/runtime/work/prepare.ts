@@ -1,0 +1,173 @@
+import { cp, mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Resources } from '../../../core/contracts/runtime.ts'
+import { removeFolder } from '../../../lib/process/sandbox/remove-folder.ts'
+import { badRequest } from '../../../sdk/errors.ts'
+import { type BuiltProgram, buildSource } from '../builds/build.ts'
+import { isReachable } from '../builds/files.ts'
+import type { SandboxedBuilds } from '../builds/sandboxed-build.ts'
+import type { SecretPlace } from '../secrets.ts'
+import { fetchRepository } from '../sources/fetch-repository.ts'
+import type { RepositoryPolicy } from '../sources/pin-host.ts'
+import { type Revision, type ServiceRecord, toObjectKey, type Wish } from '../state/records.ts'
+import type { DiskRoom } from './disk-room.ts'
+import type { Folders } from './folders.ts'
+
+export interface PrepareOptions {
+  readonly folders: Folders
+  readonly room: DiskRoom
+  /** Whether repositories of a namespace may be files of this machine. */
+  readonly allowsLocal: (namespace: string) => boolean
+  /** Decides where other repositories may be. */
+  readonly egress: RepositoryPolicy
+  readonly openSecret: (place: SecretPlace, sealed: string) => string
+  /** Builds in the sandbox of a namespace; undefined: programs are not isolated. @default undefined */
+  readonly findSandbox?: FindSandboxedBuilds
+  /** Deletes the folder of a build. @default {@link removeFolder} */
+  readonly removeBuild?: RemoveBuild
+}
+
+/** Deletes the folder of a build, or of all builds of an object. */
+export type RemoveBuild = (folder: string) => Promise<void>
+
+export type FindSandboxedBuilds = (namespace: string) => Promise<SandboxedBuilds | undefined>
+
+/** What a build tells, and how it is given up. */
+export interface Work {
+  readonly onOutput: (text: string) => void
+  readonly signal: AbortSignal
+}
+
+/** Makes what an object was asked for something that can be run. */
+export type Prepare = (record: ServiceRecord, work: Work) => Promise<Revision>
+
+const UPLOADED = 'source://'
+
+/** Whether a source is something that was uploaded. */
+export function isUploaded(source: string): boolean {
+  return source.startsWith(UPLOADED)
+}
+
+/** What names an upload (reference 7.1). */
+export function toUploadedSource({ name, version }: Pick<ServiceRecord, 'name' | 'version'>) {
+  return `${UPLOADED}${name}:${version}`
+}
+
+/**
+ * Fetches or takes the source, and builds it, in a folder of its own; where it fails nothing is left of it.
+ *
+ * It throws what callers are told: errors of git, of the build, of the project.
+ */
+export function createPrepare(options: PrepareOptions): Prepare {
+  const { folders, room, allowsLocal, egress, openSecret } = options
+  const { findSandbox = async () => undefined, removeBuild = removeFolder } = options
+
+  /** Fills the folder of a build. Returns what is known of the source. */
+  async function fetch(record: ServiceRecord, folder: string, work: Work) {
+    const { source, version, asked, wish, current } = record
+    await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
+    if (!isUploaded(source)) {
+      const { namespace } = record
+      const place = { namespace, key: toObjectKey(record), what: 'credentials' } as const
+      const credentials = openSecret(place, wish.credentials)
+      const allowLocal = allowsLocal(namespace)
+      const from = { address: source, ref: version, allowLocal, egress, cacheFolder: folders.cache }
+      return fetchRepository({ ...from, ...(credentials && { credentials }) }, folder, work)
+    }
+    const before = current?.build ? folders.build(record, current.build) : ''
+    const isUpload = asked.upload !== ''
+    const from = isUpload ? folders.upload(asked.upload) : before
+    if (from === '' || !(await isReachable(from)))
+      throw badRequest('runtime', 'its source is not here any more: upload it again')
+    // What was uploaded stays until this is over: a server that is killed begins anew.
+    // A program writes to its build: as root, the server could be made to copy what a link leads to.
+    const sandboxed = isUpload ? undefined : await findSandbox(record.namespace)
+    if (sandboxed === undefined) await cp(from, folder, { recursive: true, verbatimSymlinks: true })
+    else await sandboxed.copy(from, folder, work)
+    return { commit: '', entrypoint: '' }
+  }
+
+  async function make(record: ServiceRecord, work: Work): Promise<Revision> {
+    const { asked, wish } = record
+    const folder = folders.build(record, asked.id)
+    const sandboxed = await findSandbox(record.namespace)
+    // One that a server did not finish.
+    await removeBuild(folder)
+    const { commit, entrypoint } = await fetch(record, folder, work)
+    const input = {
+      folder,
+      entrypoint: wish.entrypoint || entrypoint,
+      overrides: toOverrides(wish),
+      allowScripts: wish.allowScripts,
+    }
+    const built =
+      sandboxed === undefined
+        ? await buildSource({ ...input, cacheFolder: folders.cache }, work)
+        : await sandboxed.build(input, work)
+    return toBuiltRevision(record, built, commit)
+  }
+
+  return async (record, work) => {
+    const { asked, wish, current, previous } = record
+    if (asked.kind === 'rollback' && previous !== undefined) return { ...previous, id: asked.id }
+    if (wish.image !== '') return toImageRevision(record)
+    if (asked.kind === 'restart' && current !== undefined) return toRestarted(current, record)
+    return room.use(work.signal, (signal) => make(record, { ...work, signal }))
+  }
+}
+
+/** What of a project is not as the project says. */
+function toOverrides(wish: Wish) {
+  const { command, args, instances, protocol, port } = wish
+  const resources = toResources(wish)
+  return {
+    ...(command.length > 0 && { command: [...command, ...args] }),
+    ...(instances > 0 && { instances }),
+    ...(protocol !== '' && { protocol }),
+    ...(port > 0 && { port }),
+    ...(Object.keys(resources).length > 0 && { resources }),
+  }
+}
+
+function toResources({ memory, cpus }: Wish): Resources {
+  return { ...(memory > 0 && { memoryBytes: memory }), ...(cpus > 0 && { cpus }) }
+}
+
+function toBuiltRevision(record: ServiceRecord, built: BuiltProgram, commit: string): Revision {
+  const { asked, wish } = record
+  const rest = wish.command.length > 0 ? [] : wish.args
+  return {
+    ...{ id: asked.id, build: asked.id, commit, secrets: wish.secrets },
+    program: { kind: 'process', folder: built.folder, command: [...built.command, ...rest] },
+    env: { ...built.env, ...wish.env },
+    instances: wish.instances || built.instances || 1,
+    resources: { ...built.resources, ...toResources(wish) },
+    protocol: wish.protocol || built.protocol,
+    port: wish.port || built.port || 0,
+  }
+}
+
+function toImageRevision({ asked, wish }: ServiceRecord): Revision {
+  const { image, command, args, env, secrets, protocol, port } = wish
+  return {
+    ...{ id: asked.id, build: '', commit: '', env, secrets, port },
+    program: {
+      ...{ kind: 'image', image },
+      ...(command.length > 0 && { command }),
+      ...(args.length > 0 && { args }),
+    },
+    instances: wish.instances || 1,
+    resources: toResources(wish),
+    protocol: protocol || 'mx',
+  }
+}
+
+/** The same program, as it is wished for now. */
+function toRestarted(current: Revision, { asked, wish }: ServiceRecord): Revision {
+  return {
+    ...current,
+    ...{ id: asked.id, secrets: wish.secrets, env: { ...current.env, ...wish.env } },
+    instances: wish.instances || current.instances,
+    resources: { ...current.resources, ...toResources(wish) },
+  }
+}

@@ -1,0 +1,48 @@
+import t from 'tap'
+import { createMember } from '../../../../../adapters/events/jetstream/consumers/consumer.ts'
+import type { Session } from '../../../../../adapters/events/jetstream/session.ts'
+import { GatewayError } from '../../../../../core/errors.ts'
+import { eventsAway } from '../../../../../domain/events/errors.ts'
+import { startJetStream } from '../../../../fixtures/jetstream.ts'
+
+/** A consumer without messages. */
+const toAttached = (session: Session, end: 'done' | 'gone' | 'over' = 'gone') => ({
+  session,
+  toDelivery: () => undefined,
+  pull: async () => ({ messages: [], end }),
+  close: async () => [],
+})
+const NOTHING = { giveBack: async () => {}, onLeave() {} }
+
+t.test('an outage is waited for, anything else is told', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  const session = await sessions.open()
+  const failures = [eventsAway('one'), eventsAway('two'), new GatewayError('events', 410, 'gone')]
+  const member = createMember({
+    ...NOTHING,
+    sessions,
+    attached: toAttached(session),
+    attach: () => Promise.reject(failures.shift()),
+  })
+  await t.rejects(member.pull(1, 1), { code: 410, message: 'gone' })
+  t.same(failures, [])
+  await member.leave()
+  t.same(await member.pull(1, 1), [])
+})
+
+t.test('who leaves without a session has left at once', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  const session = await sessions.open()
+  const over = new Promise<void>((resolve) => void session.onOver(resolve))
+  await server.kill()
+  await over
+  const attached = toAttached(session)
+  const member = createMember({ ...NOTHING, sessions, attached, attach: async () => attached })
+  const pulling = member.pull(1, 1)
+  await member.leave()
+  t.same(await pulling, [])
+})

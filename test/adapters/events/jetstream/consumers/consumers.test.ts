@@ -1,0 +1,66 @@
+import t from 'tap'
+import {
+  addGroup,
+  addPassing,
+  findConsumer,
+  parseRun,
+  parseSince,
+  removePassing,
+  setAckWait,
+} from '../../../../../adapters/events/jetstream/consumers/consumers.ts'
+import { fromSequence } from '../../../../../adapters/events/jetstream/consumers/start.ts'
+import { startJetStream } from '../../../../fixtures/jetstream.ts'
+
+const GROUP = { name: 'group', start: fromSequence(1), ackWaitMs: 5000, sinceMs: 1234 }
+
+t.test('of two servers that begin a group, one does', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = await Promise.all([server.openSessions().open(), server.openSessions().open()])
+  const [session] = sessions
+  await session!.streams.add({ name: 's', subjects: ['s'] })
+  const results = await Promise.allSettled(sessions.map((one) => addGroup(one, 's', GROUP)))
+  // Both, when they have taken the same of 3584 numbers.
+  const made = results.filter((result) => result.status === 'fulfilled')
+  const runs = new Set(made.map(({ value }) => parseRun(value)))
+  t.equal(runs.size, 1)
+  const found = (await findConsumer(session!, 's', 'group'))!
+  t.ok(runs.has(parseRun(found)))
+  t.equal(parseSince(found), 1234)
+})
+
+t.test('which group of a name it is, outlives the server', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  const session = await sessions.open()
+  await session.streams.add({ name: 's', subjects: ['s'] })
+  const { sinceMs, ...plain } = GROUP
+  const made = await addGroup(session, 's', { ...plain, sinceMs: undefined })
+  t.equal(parseSince(made), undefined)
+  await setAckWait(session, made, 7000)
+  await server.kill()
+  await server.start()
+  const next = (await sessions.wait(30_000))!
+  const found = (await findConsumer(next, 's', 'group'))!
+  t.equal(parseRun(found), parseRun(made))
+  t.equal(found.config.ack_wait, 7000 * 1e6)
+  t.match(found.config, { durable_name: 'group', ack_policy: 'explicit', max_deliver: -1 })
+})
+
+t.test('one that is not kept goes when it is removed, or nobody pulls', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const session = await server.openSessions().open()
+  await session.streams.add({ name: 's', subjects: ['s'] })
+  const passing = { start: fromSequence(1), ackWaitMs: undefined, idleMs: 60_000 }
+  const info = await addPassing(session, 's', passing)
+  t.match(info.config, { mem_storage: true, ack_policy: 'none' })
+  t.notOk('durable_name' in info.config)
+  removePassing(session, info)
+  while ((await findConsumer(session, 's', info.name)) !== undefined);
+  const idle = await addPassing(session, 's', { ...passing, idleMs: 100 })
+  while ((await findConsumer(session, 's', idle.name)) !== undefined)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(await findConsumer(session, 'none', 'none'), undefined)
+})

@@ -1,0 +1,18 @@
+import t from 'tap'
+import { JetDelivery } from '../../../../../adapters/events/jetstream/consumers/delivery.ts'
+import { makeEvent } from '../../../../fixtures/jetstream.ts'
+
+t.test('it says what became of it, with itself', async (t) => {
+  const said: unknown[] = []
+  const delivery = new JetDelivery({ ...makeEvent('a'), sequence: 7 }, 2, 'reply', {
+    ack: (one) => void said.push(['ack', one]),
+    nack: (one, delayMs) => void said.push(['nack', one, delayMs]),
+  })
+  await delivery.ack()
+  await delivery.nack(5)
+  t.same(
+    said.map((parts) => (parts as unknown[]).filter((part) => part !== delivery)),
+    [['ack'], ['nack', 5]],
+  )
+  t.match(delivery, { attempt: 2, reply: 'reply', event: { sequence: 7 } })
+})

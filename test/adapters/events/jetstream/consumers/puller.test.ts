@@ -1,0 +1,106 @@
+import { headers } from '@nats-io/transport-node'
+import t, { type Test } from 'tap'
+import { addPassing } from '../../../../../adapters/events/jetstream/consumers/consumers.ts'
+import {
+  createPuller,
+  type Pulled,
+} from '../../../../../adapters/events/jetstream/consumers/puller.ts'
+import { fromSequence } from '../../../../../adapters/events/jetstream/consumers/start.ts'
+import { startJetStream } from '../../../../fixtures/jetstream.ts'
+
+const MUCH = { limit: 100, maxBytes: 1e6, waitMs: 0 }
+const textsOf = ({ messages }: Pulled) => messages.map((message) => message.string())
+
+/** A stream with texts, and a consumer of it. */
+async function open(t: Test, ...texts: readonly string[]) {
+  const server = await startJetStream(t)
+  if (server === undefined) return undefined
+  const session = await server.openSessions().open()
+  await session.streams.add({ name: 'stream', subjects: ['stream'] })
+  const publish = async (body: string) => session.ask({ subject: 'stream', body })
+  for (const text of texts) await publish(text)
+  const { name } = await addPassing(session, 'stream', {
+    start: fromSequence(1),
+    ackWaitMs: 60_000,
+    idleMs: 60_000,
+  })
+  return { server, session, publish, name, puller: createPuller(session, 'stream', name) }
+}
+
+t.test('it pulls what is there, and no more than it may', async (t) => {
+  const opened = await open(t, 'a', 'b', 'c', 'd')
+  if (opened === undefined) return
+  const { pull } = opened.puller
+  const some = await pull({ ...MUCH, limit: 2 })
+  t.same([textsOf(some), some.end], [['a', 'b'], 'done'])
+  const one = await pull({ ...MUCH, maxBytes: 1 })
+  t.same([textsOf(one), one.end], [['c'], 'done'], 'one, however long')
+  const rest = await pull(MUCH)
+  t.same([textsOf(rest), rest.end], [['d'], 'done'])
+  const none = await pull(MUCH)
+  t.same([textsOf(none), none.end], [[], 'done'])
+})
+
+t.test('it waits for a message, and not for more', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { puller, publish } = opened
+  const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
+  await publish('a')
+  t.same(textsOf(await pulling), ['a'])
+  const waited = await puller.pull({ ...MUCH, waitMs: 50 })
+  t.same([textsOf(waited), waited.end], [[], 'done'])
+})
+
+t.test('it tells when the consumer is gone', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { session, puller, name } = opened
+  const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
+  await session.consumers.delete('stream', name)
+  t.equal((await pulling).end, 'gone')
+})
+
+t.test('it tells when the session is over, or it was closed', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { server, session, name, puller } = opened
+  const closed = createPuller(session, 'stream', name)
+  const waiting = closed.pull({ ...MUCH, waitMs: 30_000 })
+  t.same(await closed.close(), [])
+  t.equal((await waiting).end, 'over')
+  t.equal((await closed.pull(MUCH)).end, 'over')
+  const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
+  await server.kill()
+  t.equal((await pulling).end, 'over')
+  t.equal((await puller.pull(MUCH)).end, 'over')
+  t.same(await puller.close(), [])
+})
+
+t.test('what comes while it is closed is not lost', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { puller, session } = opened
+  const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
+  // In the order they are sent: the server has the messages before it is told that nobody listens.
+  for (const body of ['a', 'b']) session.tell({ subject: 'stream', body })
+  const messages = [...(await puller.close()), ...(await pulling).messages]
+  const { num_pending } = await session.consumers.info('stream', opened.name)
+  t.equal(messages.length + num_pending, 2)
+})
+
+t.test('that a batch is complete may be told before its messages come', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { server, session, publish, name } = opened
+  const inbox = session.createInbox().replace(/\d+$/, (number) => String(Number(number) + 1))
+  const puller = createPuller(session, 'stream', name)
+  const pulling = puller.pull({ ...MUCH, limit: 1, waitMs: 30_000 })
+  // As nats-server 2.10 and newer do in a cluster, where a message waits until others have noted its delivery.
+  const cluster = await server.connect()
+  cluster.publish(`${inbox}.1`, '', { headers: headers(409, 'Batch Completed') })
+  await cluster.flush()
+  await publish('a')
+  const pulled = await pulling
+  t.same([textsOf(pulled), pulled.end], [['a'], 'done'])
+})

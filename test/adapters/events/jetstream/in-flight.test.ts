@@ -1,0 +1,47 @@
+import t from 'tap'
+import { JetDelivery } from '../../../../adapters/events/jetstream/consumers/delivery.ts'
+import { createHeld } from '../../../../adapters/events/jetstream/in-flight.ts'
+import { makeEvent, startJetStream } from '../../../fixtures/jetstream.ts'
+
+const CALLS = { ack() {}, nack() {} }
+const make = (reply: string) => new JetDelivery({ ...makeEvent(''), sequence: 1 }, 1, reply, CALLS)
+
+t.test('the server is told of what is refused, while it is held and in time', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  const session = await sessions.open()
+  const told: string[] = []
+  session.listen('ack.*', (_, message) => {
+    told.push(`${message.subject} ${message.string()}`)
+    message.respond()
+  })
+  const held = createHeld(sessions, 60_000)
+  const [a, b, c] = ['ack.a', 'ack.b', 'ack.c'].map(make)
+  for (const delivery of [a!, b!, c!]) held.add(delivery)
+  t.equal(held.remove(a!), true)
+  t.equal(held.remove(a!), false)
+  await held.refuse(a!, 0)
+  await held.refuse(b!, 1.5)
+  await held.refuse(b!, 0)
+  await held.refuseAll()
+  await held.refuseAll()
+  held.add(a!)
+  held.forgetAll()
+  await held.refuseAll()
+  t.same(told, ['ack.b -NAK {"delay": 1500000}', 'ack.c -NAK'])
+  const late = createHeld(sessions, 0)
+  late.add(make('ack.late'))
+  await late.refuseAll()
+  t.equal(told.length, 2)
+})
+
+t.test('without a session nobody is told', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  const held = createHeld(sessions, 60_000)
+  held.add(make('ack.a'))
+  await held.refuseAll()
+  t.equal(sessions.current, undefined)
+})

@@ -1,0 +1,98 @@
+import t, { type Test } from 'tap'
+import { findCluster } from '../../../adapters/kubernetes/cluster.ts'
+import { createMirror, type Mirror } from '../../../adapters/kubernetes/informer.ts'
+import {
+  answerStatus,
+  type KubernetesApi,
+  openKubernetesApi,
+} from '../../fixtures/kubernetes-api.ts'
+import { makeKubernetesService, makeSlice } from '../../fixtures/kubernetes-objects.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+
+interface Mirrored {
+  readonly api: KubernetesApi
+  readonly mirror: Mirror
+  /** Names of the objects there are. */
+  readonly names: Set<string>
+  readonly outages: (string | undefined)[]
+}
+
+/** Mirrors the Services and the slices of a server that holds one of each. */
+async function open(t: Test): Promise<Mirrored> {
+  const api = await openKubernetesApi(t)
+  api.enterCluster()
+  api.write('services', makeKubernetesService('a'))
+  api.write('endpointslices', makeSlice('a-1', 'a', []))
+  const names = new Set<string>()
+  const outages: (string | undefined)[] = []
+  const mirror = createMirror({
+    name: 'the mirror',
+    findCluster: () => findCluster({ accountFolder: api.accountFolder }),
+    onOutage: (reason) => outages.push(reason?.message),
+  })
+  for (const resource of [
+    { name: 'services', group: '' },
+    { name: 'endpointslices', group: 'discovery.k8s.io' },
+  ])
+    mirror.add({
+      resource,
+      toItem: () => true,
+      onList: (items) => {
+        for (const name of items.keys()) names.add(name)
+      },
+      onChanges: (changes) => {
+        for (const { name } of changes) names.add(name)
+      },
+    })
+  t.teardown(mirror.close)
+  return { api, mirror, names, outages }
+}
+
+t.test(
+  'the first question starts it and waits for all lists; later ones do not wait',
+  async (t) => {
+    const { api, mirror, names } = await open(t)
+    t.same(api.requests, [])
+    const answer = mirror.answer(() => [...names].sort())
+    t.ok(answer instanceof Promise)
+    t.same(await answer, ['a', 'a-1'])
+    t.same(
+      mirror.answer(() => names.size),
+      2,
+    )
+    await until(() => api.watchers.size === 2)
+    api.write('services', makeKubernetesService('b'))
+    await until(() => names.has('b'))
+  },
+)
+
+t.test('a list that is refused is told to whoever waits, and once as an outage', async (t) => {
+  const { api, mirror, outages } = await open(t)
+  api.intercept = (_, __, response) => {
+    answerStatus(response, 403, 'no')
+    return true
+  }
+  await t.rejects(Promise.resolve(mirror.answer(() => 0)), /access is denied/)
+  t.throws(() => mirror.answer(() => 0), /access is denied/, 'who asks later does not wait')
+  t.match(outages, [/access is denied/])
+  t.equal(outages.length, 1)
+  api.intercept = () => false
+  await until(() => outages.length === 2)
+  t.equal(outages[1], undefined)
+  t.equal(
+    mirror.answer(() => 1),
+    1,
+  )
+})
+
+t.test('once closed it answers nobody, whoever waits included', async (t) => {
+  const { api, mirror } = await open(t)
+  api.intercept = () => true
+  const waiting = t.rejects(Promise.resolve(mirror.answer(() => 0)), /the mirror is closed/)
+  mirror.close()
+  await waiting
+  t.throws(() => mirror.answer(() => 0), /the mirror is closed/)
+  mirror.start()
+  await new Promise(setImmediate)
+  t.equal(api.watchers.size, 0)
+})

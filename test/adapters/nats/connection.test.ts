@@ -1,0 +1,196 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import t, { type Test } from 'tap'
+import { createNatsLink, type NatsLinkOptions } from '../../../adapters/nats/connection.ts'
+import { parseNatsUrl } from '../../../adapters/nats/url.ts'
+import { type NatsServer, startNats } from '../../fixtures/nats.ts'
+import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+
+function open(t: Test, url: string, options: Partial<NatsLinkOptions> = {}) {
+  const warnings: string[] = []
+  const ups: NatsConnection[] = []
+  let downs = 0
+  const link = createNatsLink({
+    address: parseNatsUrl(url),
+    onUp: (connection) => ups.push(connection),
+    onDown: () => {
+      downs++
+    },
+    onWarning: (message) => warnings.push(message),
+    ...options,
+  })
+  t.teardown(link.close)
+  return { link, warnings, ups, downs: () => downs }
+}
+
+const countConnections = async (server: NatsServer): Promise<number> =>
+  (await server.monitor('/connz'))['num_connections'] as number
+
+t.test('a connection that breaks is replaced, and both is told in a line', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const { link, warnings, ups, downs } = open(t, server.url)
+  t.equal(link.connection, undefined)
+  t.equal(await link.open(), link.connection)
+  await link.tried
+  await link.confirm()
+  t.strictSame(warnings, [])
+  for (let round = 1; round <= 3; round++) {
+    await server.kill()
+    await until(() => link.connection === undefined)
+    t.equal(downs(), round)
+    await t.rejects(link.open(), { message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ is away: / })
+    await t.rejects(link.confirm(), { message: /is away/ })
+    await server.start()
+    await until(() => link.connection !== undefined)
+    await link.confirm()
+    t.equal(ups.length, round + 1)
+    t.equal(ups.at(-1), link.connection)
+    t.match(warnings.splice(0), [
+      /^NATS at nats:\/\/127\.0\.0\.1:\d+ is away: .*; connecting again$/,
+      /^NATS at nats:\/\/127\.0\.0\.1:\d+ is back after \d+ ms$/,
+    ])
+  }
+  t.equal(await countConnections(server), 1)
+})
+
+t.test('a server that is not there yet is waited for', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  await server.stop()
+  const { link, warnings, ups } = open(t, server.url)
+  await t.rejects(link.open(), { message: /is away: 127\.0\.0\.1:\d+: connection refused$/ })
+  t.equal(await link.tried, undefined, 'it refused nothing')
+  await server.start()
+  await until(() => ups.length > 0)
+  await link.confirm()
+  t.match(warnings, [/is away: .*connection refused; trying again/, /is back/])
+  t.equal(warnings.length, 2, 'however often it was tried')
+})
+
+t.test('a refusal is told as one, without what is secret, and tried again', async (t) => {
+  const server = await startNats(t, { settings: ['authorization { token: "right" }'] })
+  if (server === undefined) return
+  const { link, warnings } = open(t, `nats://s3cret@127.0.0.1:${server.port}`)
+  await t.rejects(link.tried, {
+    denied: true,
+    message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ refuses: .*Authorization Violation/i,
+  })
+  await t.rejects(link.open(), { denied: true, message: /refuses/ })
+  await server.start(['authorization { token: "s3cret" }'])
+  await until(() => link.connection !== undefined)
+  await link.confirm()
+  t.notMatch(warnings.join(), /s3cret/)
+  t.match(warnings[0], /refuses: .*; trying again until it takes a connection$/)
+  t.match(warnings.at(-1), /is back/)
+})
+
+t.test('of several servers one that answers is taken, and another when it goes', async (t) => {
+  const [first, second] = [await startNats(t), await startNats(t)]
+  if (first === undefined || second === undefined) return
+  await first.stop()
+  const { link, ups } = open(
+    t,
+    `nats://127.0.0.1:${first.port},127.0.0.1:${second.port}?prefix=test`,
+  )
+  t.match((await link.open()).getServer(), String(second.port))
+  await first.start()
+  await second.kill()
+  await until(() => ups.length === 2)
+  t.match(link.connection!.getServer(), String(first.port))
+})
+
+t.test('a server that is frozen is given up, and leaves no connection behind', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const { link, ups, warnings } = open(t, server.url, { timeoutMs: 50, pingMs: 200 })
+  await link.open()
+  server.freeze()
+  // On a busy machine it may be given up first.
+  await t.rejects(link.confirm(), { message: /did not answer within 50 ms|is away/ })
+  await until(() => link.connection === undefined)
+  await t.rejects(link.open(), { message: /is away/ })
+  // Attempts at it run out of time, one after the other.
+  const sockets = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+  const begun = performance.now()
+  let most = 0
+  await until(() => {
+    most = Math.max(most, sockets())
+    return performance.now() - begun > 700
+  })
+  t.ok(most <= 2, `${most} sockets at a time`)
+  server.thaw()
+  await until(() => ups.length === 2)
+  await link.confirm()
+  t.equal(warnings.length, 2)
+  while ((await countConnections(server)) > 1);
+  t.pass('and the server has only the one that is used')
+})
+
+t.test('what the server does not permit is told once', async (t) => {
+  const server = await startNats(t, {
+    settings: [
+      'authorization { users: [{ user: a, password: b, permissions: { publish: "mine.>" } }] }',
+    ],
+  })
+  if (server === undefined) return
+  const { link, warnings } = open(t, `nats://a:b@127.0.0.1:${server.port}`)
+  const connection = await link.open()
+  for (let i = 0; i < 5; i++) connection.publish('yours')
+  await link.confirm()
+  await until(() => warnings.length > 0)
+  connection.publish('yours')
+  await link.confirm()
+  t.match(warnings, [/^NATS at .*Permissions Violation for Publish to "yours"/i])
+  t.equal(warnings.length, 1)
+})
+
+t.test('a connection that is no good to whoever wanted it is replaced', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  let ups = 0
+  const { link } = open(t, server.url, {
+    onUp() {
+      ups++
+      if (ups < 3) throw new Error('closed connection')
+    },
+  })
+  await until(() => ups === 3)
+  await link.confirm()
+  await until(() => link.connection !== undefined)
+  t.equal(await countConnections(server), 1)
+})
+
+t.test('closing sends what waits, and ends attempts that are under way', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const other = open(t, server.url)
+  const got: number[] = []
+  const options = { callback: () => got.push(1) as unknown as undefined }
+  ;(await other.link.open()).subscribe('a', options)
+  await other.link.confirm()
+  const { link, warnings } = open(t, server.url)
+  const connection = await link.open()
+  for (let i = 0; i < 1000; i++) connection.publish('a', new Uint8Array(1000))
+  await link.close()
+  await link.close()
+  await until(() => got.length === 1000)
+  t.equal(link.connection, undefined)
+  await t.rejects(link.open(), { message: /^the connection to NATS at .* is closed$/ })
+  await t.rejects(link.confirm(), { message: /is closed/ })
+  t.strictSame(warnings, [])
+
+  const silent = await openRawBackend(t)
+  const waiting = open(t, `nats://127.0.0.1:${silent.port}`, { timeoutMs: 60_000 })
+  const refused = t.rejects(waiting.link.open(), { message: /is closed/ })
+  await silent.connection()
+  await waiting.link.close()
+  await refused
+  t.strictSame(waiting.warnings, [])
+
+  server.freeze()
+  t.teardown(server.thaw)
+  const begun = performance.now()
+  await other.link.close()
+  t.ok(performance.now() - begun < 4000, 'a frozen server does not hold it up')
+})

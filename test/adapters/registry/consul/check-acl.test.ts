@@ -1,0 +1,68 @@
+import t, { type Test } from 'tap'
+import { warnOfDanger } from '../../../../adapters/registry/consul/check-acl.ts'
+import { createConsulClient } from '../../../../adapters/registry/consul/http/client.ts'
+import { startConsulDouble } from '../../../fixtures/consul-double.ts'
+
+/** Asks a Consul that says this of tokens, as if it were at `host`. */
+async function ask(
+  t: Test,
+  status: number,
+  text: string,
+  options: { host: string; secure?: boolean; token?: string },
+): Promise<{ warnings: string[]; asked: string[] }> {
+  const double = await startConsulDouble(t, (_, response) => {
+    response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
+  })
+  const client = createConsulClient({ ...double, maxWaiting: 1, maxCalls: 1, maxAnswerBytes: 1000 })
+  t.teardown(client.close)
+  const warnings: string[] = []
+  await warnOfDanger(client, {
+    secure: false,
+    token: undefined,
+    warn: (message) => warnings.push(message),
+    ...options,
+  })
+  return { warnings, asked: double.requests.map(({ path }) => path) }
+}
+
+t.test('a Consul elsewhere without ACLs is warned of', async (t) => {
+  const { warnings, asked } = await ask(t, 401, 'ACL support disabled', { host: '10.0.0.1' })
+  t.match(warnings, [/Consul at 10\.0\.0\.1 has no ACLs: whoever reaches it can register/])
+  t.equal(warnings.length, 1)
+  t.same(asked, ['/v1/acl/token/self'])
+})
+
+t.test('one on this machine, or with ACLs, is not', async (t) => {
+  for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1'])
+    t.same(await ask(t, 401, 'ACL support disabled', { host }), { warnings: [], asked: [] })
+  for (const [status, text] of [
+    [403, 'ACL not found'],
+    [200, ''],
+    [500, 'No cluster leader'],
+  ] as const)
+    t.same((await ask(t, status, text, { host: '10.0.0.1' })).warnings, [])
+})
+
+t.test('a token that travels unencrypted is warned of', async (t) => {
+  const host = 'consul.example'
+  const { warnings } = await ask(t, 200, '', { host, token: 'secret' })
+  t.match(warnings, [/the token goes to consul\.example unencrypted/])
+  t.notMatch(warnings[0], /secret/)
+  t.same((await ask(t, 200, '', { host, token: 'secret', secure: true })).warnings, [])
+})
+
+t.test('a Consul that does not answer is to be asked again', async (t) => {
+  const isDone = async (status: number, text: string): Promise<boolean> => {
+    const double = await startConsulDouble(t, (_, response) => {
+      response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
+    })
+    const client = createConsulClient({ ...double, maxWaiting: 1, maxAnswerBytes: 1000 })
+    t.teardown(client.close)
+    const options = { host: '10.0.0.1', secure: true, token: undefined, warn: () => {} }
+    return warnOfDanger(client, options)
+  }
+  t.notOk(await isDone(500, 'No cluster leader'))
+  t.ok(await isDone(403, 'ACL not found'))
+  t.ok(await isDone(401, 'ACL support disabled'))
+  t.ok(await isDone(200, ''))
+})

@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
+import t from 'tap'
+import { AnswerSink } from '../../../../../adapters/registry/consul/http/bounded-response.ts'
+
+function makeResponse(complete: boolean): IncomingMessage {
+  const response = new IncomingMessage(new Socket())
+  response.headers['x-consul-index'] = '7'
+  response.complete = complete
+  return response
+}
+
+function createSink(maxBytes: number, cancel: () => void): AnswerSink {
+  return new AnswerSink(maxBytes).on('cancel', cancel)
+}
+
+t.test('an answer is collected, with its header', async (t) => {
+  const sink = createSink(6, () => t.fail('cancelled'))
+  const response = makeResponse(true)
+  response.pipe(sink as unknown as Writable)
+  response.push('abc')
+  response.push('def')
+  response.push(null)
+  await once(response, 'end')
+  t.equal(Buffer.concat(sink.chunks).toString(), 'abcdef')
+  t.equal(sink.headers['x-consul-index'], '7')
+  t.equal(sink.problem, undefined)
+})
+
+t.test('more than it takes is not kept, and cancelled once', async (t) => {
+  let cancelled = 0
+  const sink = createSink(4, () => cancelled++)
+  for (let i = 0; i < 3; i++) sink.write(Buffer.from('abc'))
+  t.equal(Buffer.concat(sink.chunks).toString(), 'abc')
+  t.equal(sink.problem, "Consul's answer is longer than 4 bytes")
+  t.equal(cancelled, 1)
+})
+
+t.test('a connection that ends in the middle cancels', async (t) => {
+  const cancelled = new Promise<void>((resolve) => {
+    const sink = createSink(4, () => {
+      t.match(sink.problem, /ended in the middle/)
+      resolve()
+    })
+    const response = makeResponse(false)
+    response.pipe(sink as unknown as Writable)
+    response.destroy()
+  })
+  await cancelled
+})
+
+t.test('a long answer comes in pieces, whole', async (t) => {
+  const sink = createSink(1_000_000, () => t.fail('cancelled'))
+  const body = Buffer.from(Array.from({ length: 30_000 }, (_, i) => i).join())
+  for (let at = 0; at < body.length; at += 4093) sink.write(body.subarray(at, at + 4093))
+  t.ok(body.length > 131_072, 'more than two of them')
+  t.equal(sink.chunks.length, 3)
+  t.same(Buffer.concat(sink.chunks), body)
+})
+
+t.test('an answer that was read gives its memory to the next one', async (t) => {
+  const collect = (text: string): AnswerSink => {
+    const sink = createSink(100, () => t.fail('cancelled'))
+    sink.write(Buffer.from(text))
+    return sink
+  }
+  const first = collect('abc')
+  const memory = placeOf(first.chunks[0])
+  const other = collect('def')
+  t.not(placeOf(other.chunks[0]), memory, 'not before')
+  first.release()
+  first.release()
+  t.same(first.chunks, [])
+  const [next, last] = [collect('ghi'), collect('jkl')]
+  t.equal(placeOf(next.chunks[0]), memory)
+  t.not(placeOf(last.chunks[0]), memory, 'given once')
+  t.same(
+    [other, next, last].map((sink) => Buffer.concat(sink.chunks).toString()),
+    ['def', 'ghi', 'jkl'],
+  )
+})
+
+t.test('a long answer gives all of its memory', async (t) => {
+  const collect = (bytes: number): AnswerSink => {
+    const sink = createSink(1_000_000, () => t.fail('cancelled'))
+    sink.write(Buffer.alloc(bytes))
+    return sink
+  }
+  const placesOf = (sink: AnswerSink) => new Set(sink.chunks.map(placeOf))
+  const long = collect(200_000)
+  const given = placesOf(long)
+  t.equal(given.size, 4)
+  long.release()
+  t.same(long.chunks, [])
+  t.same(placesOf(collect(200_000)), given)
+})
+
+/** Blocks are parts of large buffers: where a chunk begins in its buffer. All of this file fit into one. */
+function placeOf(chunk: Buffer | undefined): number | undefined {
+  return chunk?.byteOffset
+}

@@ -1,0 +1,197 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import {
+  type ClientOptions,
+  type ConsulClient,
+  createConsulClient,
+} from '../../../../../adapters/registry/consul/http/client.ts'
+import { until } from '../../../../contracts/registry.ts'
+import { sendJson, startConsulDouble } from '../../../../fixtures/consul-double.ts'
+import { LOADER, toModule } from '../../../../fixtures/programs.ts'
+
+const TOKEN = 'secret-0123456789'
+
+function open(t: Test, options: Partial<ClientOptions>): ConsulClient {
+  const client = createConsulClient({
+    maxWaiting: 4,
+    maxCalls: 4,
+    maxAnswerBytes: 1000,
+    ...options,
+  })
+  t.teardown(client.close)
+  return client
+}
+
+function list(client: ConsulClient, options: object = {}): ReturnType<ConsulClient['ask']> {
+  return client.ask((consul, call) => consul.catalog.service.list(call), {
+    needs: 'service:read',
+    ...options,
+  })
+}
+
+t.test('an answer comes as it is, with its index; token and datacenter go along', async (t) => {
+  const double = await startConsulDouble(t, (_, response) =>
+    sendJson(response, { web: [] }, { 'x-consul-index': '42' }),
+  )
+  const { host, port } = double
+  const client = open(t, { host, port, token: TOKEN, datacenter: 'eu west' })
+  const { index, filtered, chunks } = await list(client)
+  t.same([index, filtered, Buffer.concat(chunks).toString()], ['42', false, '{"web":[]}'])
+  const [request] = double.requests
+  t.equal(request?.headers['x-consul-token'], TOKEN)
+  t.equal(request?.query.get('dc'), 'eu west')
+  t.notOk([...(request?.query.values() ?? [])].includes(TOKEN))
+  for (let i = 0; i < 5; i++) await list(client)
+  t.equal(double.countConnections(), 1, 'connections are kept')
+})
+
+t.test('fields the library does not know are sent along', async (t) => {
+  const double = await startConsulDouble(t, (_, response) => sendJson(response, {}))
+  await open(t, double).ask(
+    (consul, call) => consul.agent.service.register({ name: 'a', ...call }),
+    {
+      needs: '',
+      extra: { Weights: { Passing: 3 } },
+    },
+  )
+  t.same(JSON.parse(double.requests[0]?.body ?? ''), { Name: 'a', Weights: { Passing: 3 } })
+})
+
+t.test('an answer that is too long is not read to its end', async (t) => {
+  let sent = 0
+  const double = await startConsulDouble(t, (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const pour = (): void => {
+      if (response.destroyed) return
+      sent += 65_536
+      if (response.write(Buffer.alloc(65_536))) setImmediate(pour)
+      else response.once('drain', pour)
+    }
+    pour()
+  })
+  await t.rejects(list(open(t, double)), { message: "Consul's answer is longer than 1000 bytes" })
+  await until(() => double.countConnections() === 0)
+  t.ok(sent < 64 * 2 ** 20, `${sent} bytes`)
+})
+
+t.test('an answer that ends in the middle is an error at once', async (t) => {
+  const double = await startConsulDouble(t, (_, response) => {
+    response.writeHead(200, { 'content-length': '100' })
+    response.write('{')
+    setImmediate(() => response.destroy())
+  })
+  await t.rejects(list(open(t, double)), { message: /ended in the middle of an answer/ })
+})
+
+t.test('no error leads to the token', async (t) => {
+  const double = await startConsulDouble(t, ({ query }, response) => {
+    const status = Number(query.get('dc'))
+    if (status === 0) return void response.destroy()
+    response.writeHead(status, { 'content-type': 'text/plain' })
+    response.end(`rpc error: Permission denied for ${TOKEN}`)
+  })
+  const seen = new Set<unknown>()
+  const gather = (value: unknown): string[] => {
+    if (typeof value === 'string') return [value]
+    if (typeof value !== 'object' || value === null || seen.has(value)) return []
+    seen.add(value)
+    return Reflect.ownKeys(value).flatMap((key) => gather(Reflect.get(value, key)))
+  }
+  for (const datacenter of ['403', '500', '404', '0']) {
+    const client = open(t, { ...double, token: TOKEN, datacenter })
+    const error = await list(client).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    t.match(error, { message: /Consul/ })
+    t.notOk(
+      gather(error).some((text) => text.includes(TOKEN)),
+      String(error),
+    )
+  }
+})
+
+t.test('refusals and outages are told apart', async (t) => {
+  const answers: Readonly<Record<string, [number, string]>> = {
+    a: [403, 'ACL not found'],
+    b: [403, 'Permission denied'],
+    c: [500, 'No cluster leader'],
+    d: [429, 'Your IP is issuing too many concurrent connections'],
+  }
+  const double = await startConsulDouble(t, ({ query }, response) => {
+    const [status, text] = answers[query.get('dc') ?? '']!
+    response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
+  })
+  const ask = (datacenter: string): Promise<unknown> => list(open(t, { ...double, datacenter }))
+  await t.rejects(ask('a'), { denied: true, message: /does not know the token/ })
+  await t.rejects(ask('b'), { denied: true, message: /the token needs service:read/ })
+  await t.rejects(ask('c'), {
+    denied: false,
+    message: `Consul at 127.0.0.1:${double.port} answers 500: No cluster leader`,
+  })
+  await t.rejects(ask('d'), {
+    denied: false,
+    message: /raise its limits.http_max_conns_per_client/,
+  })
+})
+
+t.test('an answer that does not come is given up, and a stop ends it at once', async (t) => {
+  const double = await startConsulDouble(t, () => {})
+  const client = open(t, double)
+  await t.rejects(list(client, { timeoutMs: 20 }), { message: /does not answer: .*20ms/ })
+  const stopper = new AbortController()
+  const pending = list(client, { signal: stopper.signal })
+  await until(() => double.requests.length === 2)
+  stopper.abort(new Error('stopped'))
+  await t.rejects(pending, { message: 'stopped' })
+  await until(() => double.countConnections() === 0)
+})
+
+t.test('a kept connection that the agent closed is replaced by another', async (t) => {
+  let count = 0
+  const double = await startConsulDouble(t, (_, response) => {
+    if (++count === 2) response.socket?.resetAndDestroy()
+    else sendJson(response, {})
+  })
+  const client = open(t, double)
+  await list(client)
+  await list(client)
+  t.equal(count, 3)
+})
+
+t.test(
+  'a program that asks a port where every connection is closed is told, though nothing else keeps it running',
+  async (t) => {
+    const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+    t.teardown(() => server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const source = new URL('../../../../../sdk/client/client.ts', import.meta.url)
+    const program = `
+    const { Client } = await import(${JSON.stringify(toModule(source).href)})
+    const client = new Client({ registry: 'consul://127.0.0.1:${port}' })
+    await client.call('greeter', 'Greeter.Hello').catch(({ code, message }) => console.log(code, message))
+    client.close()`
+    const words = [...LOADER, '--input-type=module', '-e', program]
+    const { stdout } = await promisify(execFile)(process.execPath, words)
+    t.match(stdout, /^503 .*the registry does not answer\n$/)
+  },
+)
+
+t.test('once closed it says so', async (t) => {
+  const double = await startConsulDouble(t, () => {})
+  const client = open(t, double)
+  const pending = list(client)
+  await until(() => double.requests.length === 1)
+  client.close()
+  await t.rejects(pending, { message: 'the registry is closed' })
+})
+
+t.test('an agent may have an IPv6 address', async (t) => {
+  await t.rejects(list(open(t, { host: '::1', port: 1 })), {
+    message: /Consul at \[::1\]:1 .*ECONNREFUSED/,
+  })
+})

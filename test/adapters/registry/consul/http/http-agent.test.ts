@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import * as http from 'node:http'
+import * as https from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { createAgent } from '../../../../../adapters/registry/consul/http/http-agent.ts'
+import { until } from '../../../../contracts/registry.ts'
+import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
+
+t.test('connections are kept and bounded', async (t) => {
+  const agent = createAgent({}, 7)
+  t.match(agent, {
+    maxSockets: 7,
+    maxFreeSockets: 7,
+    options: { keepAlive: true, keepAliveMsecs: 10_000 },
+  })
+  t.notOk(agent instanceof https.Agent)
+  t.notOk('host' in (agent as https.Agent).options)
+  t.equal((createAgent({ host: '::1' }, 1) as https.Agent).options.host, '::1', 'without brackets')
+})
+
+t.test('with TLS the files are read when it is made, and a wrong one is named', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const certificate = createCertificate(['localhost'])
+  const { certFile, keyFile } = folder.write('a', certificate)
+  const agent = createAgent({ secure: true, caFile: certFile, certFile, keyFile }, 1)
+  t.ok(agent instanceof https.Agent)
+  const { ca, cert, key } = (agent as https.Agent).options
+  t.same(
+    [String(ca), String(cert), String(key)],
+    [certificate.cert, certificate.cert, certificate.key],
+  )
+  for (const what of ['ca', 'cert', 'key'])
+    t.throws(() => createAgent({ secure: true, [`${what}File`]: '/none' }, 1), {
+      message: `cannot read the ${what} file for Consul: ENOENT: no such file or directory, open '/none'`,
+    })
+  t.doesNotThrow(() => createAgent({ caFile: '/none' }, 1), 'not read where they mean nothing')
+})
+
+async function listen(t: Test, server: http.Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+t.test(
+  'all connections read into the same memory, and answers are whole all the same',
+  async (t) => {
+    const folder = createCertificateFolder()
+    t.teardown(folder.remove)
+    const certificate = createCertificate(['localhost'])
+    const { certFile } = folder.write('a', certificate)
+    const answer = (request: http.IncomingMessage, response: http.ServerResponse): void => {
+      const piece = request.url!.slice(1).repeat(10_000)
+      response.write(piece)
+      setImmediate(() => response.end(piece))
+    }
+    const memories = new Set<ArrayBufferLike>()
+    for (const secure of [false, true]) {
+      const server = secure ? https.createServer(certificate, answer) : http.createServer(answer)
+      const port = await listen(t, server)
+      const agent = createAgent({ secure, caFile: certFile }, 3)
+      t.teardown(() => agent.destroy())
+      const ask = async (path: string): Promise<void> => {
+        const { get } = secure ? https : http
+        const host = 'localhost'
+        const request = get({ host, family: 4, port, agent, path: `/${path}` })
+        request.on('socket', (socket: Socket) =>
+          socket.on('data', ({ buffer }: Buffer) => memories.add(buffer)),
+        )
+        const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+        t.equal(await text(response), path.repeat(20_000))
+      }
+      await Promise.all(['abc', 'def', 'ghi', 'jkl', 'mno', 'pqr'].map(ask))
+    }
+    t.equal(memories.size, 1)
+  },
+)
+
+t.test('what nobody asked for ends the connection', async (t) => {
+  let lost = 0
+  let accepted: Socket | undefined
+  const server = http.createServer((request, response) => {
+    accepted = request.socket
+    response.end(request.url)
+  })
+  const port = await listen(t, server)
+  const agent = createAgent({}, 1, () => lost++)
+  t.teardown(() => agent.destroy())
+  const ask = async (path: string): Promise<string> => {
+    const request = http.get({ host: '127.0.0.1', port, agent, path })
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+    return text(response)
+  }
+  const freed = once(agent, 'free')
+  t.equal(await ask('/first'), '/first')
+  await freed
+  accepted!.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+  await until(() => lost === 1)
+  t.equal(await ask('/second'), '/second')
+})

@@ -1,0 +1,72 @@
+import t from 'tap'
+import {
+  isRecord,
+  readEndpoint,
+  readMap,
+  readText,
+} from '../../../../../adapters/registry/consul/http/json.ts'
+
+t.test('only objects are records', async (t) => {
+  t.ok(isRecord({}))
+  for (const value of [null, [], 'x', 7, undefined]) t.notOk(isRecord(value))
+})
+
+t.test('only own texts are read', async (t) => {
+  t.equal(readText({ a: 'x' }, 'a'), 'x')
+  for (const key of ['b', 'toString', '__proto__']) t.equal(readText({ b: 7 }, key), '')
+})
+
+t.test('a map has texts only, at most 256, and no __proto__', async (t) => {
+  t.same(readMap(JSON.parse('{"a": "x", "b": 7, "c": null, "__proto__": "y"}')), { a: 'x' })
+  t.same(readMap(['x']), {})
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, 'x']))
+  t.equal(Object.keys(readMap(many)).length, 256)
+})
+
+t.test('an endpoint has a name, and what else is missing is empty', async (t) => {
+  const nothing = { name: '', type: '', values: [] }
+  t.same(readEndpoint({ name: 'A' }), {
+    name: 'A',
+    request: nothing,
+    response: nothing,
+    metadata: {},
+  })
+  const request = { name: 'R', type: 'R', values: [{ name: 'id', type: 'string', values: [] }] }
+  t.same(readEndpoint({ name: 'A', request: { ...request, extra: 1 } }).request, request)
+  t.same(readEndpoint({ name: 'A', request: { values: [7, null] } }).request.values, [
+    nothing,
+    nothing,
+  ])
+  for (const value of [{}, { name: '' }, { name: 7 }])
+    t.throws(() => readEndpoint(value), { name: 'SyntaxError', message: /must have a name/ })
+})
+
+t.test('values nest 32 deep', async (t) => {
+  let value: object = { name: 'x', type: 'x', values: [] }
+  for (let i = 0; i < 100; i++) value = { name: 'x', type: 'x', values: [value] }
+  let depth = 0
+  let inner = readEndpoint({ name: 'A', request: value }).request
+  for (; inner.values[0] !== undefined; inner = inner.values[0]) depth++
+  t.equal(depth, 32)
+})
+
+t.test(
+  'a value is taken as it is where nothing of it is wrong, and else read part by part',
+  async (t) => {
+    const inner = { name: 'id', type: 'string', values: [] }
+    const right = { name: 'R', type: 'R', values: [inner] }
+    t.equal(readEndpoint({ name: 'A', request: right }).request, right)
+    const read = (request: unknown): string =>
+      JSON.stringify(readEndpoint({ name: 'A', request }).request)
+    const { name, type, values } = right
+    for (const wrong of [
+      { values, type, name },
+      { ...right, extra: 1 },
+      { ...right, values: [{ ...inner, extra: 1 }] },
+      JSON.parse('{"name":"R","type":"R","values":[{"name":"id","type":"string"}],"__proto__":1}'),
+    ])
+      t.equal(read(wrong), JSON.stringify(right))
+    t.equal(read({ name, type: 7, values }), JSON.stringify({ name, type: '', values }))
+    t.equal(read({ name, type, values: 'x' }), JSON.stringify({ name, type, values: [] }))
+  },
+)

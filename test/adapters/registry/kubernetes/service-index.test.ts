@@ -1,0 +1,179 @@
+import t from 'tap'
+import { toKubernetesService, toSlice } from '../../../../adapters/registry/kubernetes/objects.ts'
+import {
+  createPicture,
+  type Picture,
+} from '../../../../adapters/registry/kubernetes/service-index.ts'
+import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
+import type { ApiObject } from '../../../fixtures/kubernetes-api.ts'
+import { makeKubernetesService, makeSlice } from '../../../fixtures/kubernetes-objects.ts'
+
+interface Watched {
+  readonly picture: Picture
+  readonly problems: string[]
+  /** What was told since the last look: type, name, version and nodes. */
+  readonly told: () => string[]
+}
+
+function open(): Watched {
+  const events: RegistryEvent[] = []
+  const problems: string[] = []
+  const picture = createPicture({
+    onEvent: (event) => events.push(event),
+    onProblem: (problem) => problems.push(problem),
+  })
+  const told = (): string[] =>
+    events.splice(0).map(({ type, service: { name, version, nodes } }) => {
+      return [type, name, version, ...nodes.map(({ address }) => address)].join(' ')
+    })
+  return { picture, problems, told }
+}
+
+function toMap<T>(objects: readonly ApiObject[], convert: (object: unknown) => T): Map<string, T> {
+  return new Map(objects.map((object) => [object.metadata.name, convert(object)]))
+}
+
+const services = (...objects: ApiObject[]) => toMap(objects, toKubernetesService)
+const slices = (...objects: ApiObject[]) => toMap(objects, toSlice)
+const GREETER = makeKubernetesService('greeter')
+const SLICE = makeSlice('greeter-a', 'greeter', ['10.0.0.1'])
+
+t.test('half a picture is none, whichever half', async (t) => {
+  const one = open()
+  one.picture.replaceServices(services(GREETER))
+  t.same(one.told(), [])
+  t.same(one.picture.listServices(), [])
+  one.picture.replaceSlices(slices(SLICE))
+  t.same(one.told(), ['create greeter latest 10.0.0.1:8080'])
+  const other = open()
+  other.picture.replaceSlices(slices(SLICE))
+  t.same(other.told(), [])
+  other.picture.replaceServices(services(GREETER))
+  t.same(other.told(), ['create greeter latest 10.0.0.1:8080'])
+})
+
+t.test('changes of slices and of the Service are told as changes of the service', async (t) => {
+  const { picture, told } = open()
+  picture.replaceServices(services(GREETER))
+  picture.replaceSlices(slices())
+  t.same(told(), [], 'a Service without endpoints is not there')
+  picture.changeSlices([
+    { name: 'greeter-a', item: toSlice(SLICE) },
+    { name: 'greeter-b', item: toSlice(makeSlice('greeter-b', 'greeter', ['10.0.0.2'])) },
+  ])
+  t.same(told(), ['create greeter latest 10.0.0.1:8080 10.0.0.2:8080'])
+  picture.changeSlices([{ name: 'greeter-b', item: undefined }])
+  t.same(told(), ['update greeter latest 10.0.0.1:8080'])
+  picture.changeSlices([{ name: 'greeter-a', item: toSlice(structuredClone(SLICE)) }])
+  t.same(told(), [], 'the same again')
+  const renamed = makeKubernetesService('greeter', { 'mx/name': 'hello', 'mx/version': 'v2' })
+  picture.changeServices([{ name: 'greeter', item: toKubernetesService(renamed) }])
+  t.same(told(), ['delete greeter latest', 'create hello v2 10.0.0.1:8080'])
+  picture.changeServices([{ name: 'greeter', item: undefined }])
+  t.same(told(), ['delete hello v2'])
+  t.same(picture.listServices(), [])
+})
+
+t.test('a Service whose endpoints are not ready stays listed, without nodes', async (t) => {
+  const { picture, told } = open()
+  const notReady = makeSlice('greeter-a', 'greeter', [])
+  picture.replaceServices(services(makeKubernetesService('greeter', { 'mx/path': '/hello' })))
+  picture.replaceSlices(slices(SLICE))
+  told()
+  picture.changeSlices([{ name: 'greeter-a', item: toSlice(notReady) }])
+  t.same(told(), ['update greeter latest'])
+  t.match(picture.listServices(), [{ endpoints: [{ metadata: { path: '/hello' } }], nodes: [] }])
+  picture.changeSlices([{ name: 'greeter-a', item: toSlice(SLICE) }])
+  t.same(told(), ['update greeter latest 10.0.0.1:8080'])
+  picture.changeServices([{ name: 'greeter', item: undefined }])
+  t.same(told(), ['delete greeter latest'])
+})
+
+t.test('a slice that changes its Service leaves the old one', async (t) => {
+  const { picture, told } = open()
+  picture.replaceServices(services(GREETER, makeKubernetesService('users')))
+  picture.replaceSlices(slices(SLICE))
+  told()
+  picture.changeSlices([
+    { name: 'greeter-a', item: toSlice(makeSlice('greeter-a', 'users', ['10.0.0.1'])) },
+  ])
+  t.same(told(), ['delete greeter latest', 'create users latest 10.0.0.1:8080'])
+})
+
+t.test('a new list is told as what became different', async (t) => {
+  const { picture, told } = open()
+  const users = makeKubernetesService('users')
+  picture.replaceServices(services(GREETER, users))
+  picture.replaceSlices(slices(SLICE, makeSlice('users-a', 'users', ['10.0.0.2'])))
+  told()
+  picture.replaceSlices(slices(SLICE, makeSlice('users-b', 'users', ['10.0.0.3'])))
+  t.same(told(), ['update users latest 10.0.0.3:8080'])
+  picture.replaceServices(services(users))
+  t.same(told(), ['delete greeter latest'])
+})
+
+t.test('of a new list only what was written since is looked at', async (t) => {
+  const { picture, told, problems } = open()
+  const at = (object: ApiObject, resourceVersion: string): ApiObject => ({
+    ...object,
+    metadata: { ...object.metadata, resourceVersion },
+  })
+  picture.replaceServices(services(at(GREETER, '1')))
+  picture.replaceSlices(slices(at(SLICE, '2')))
+  told()
+  const other = makeKubernetesService('greeter', { 'mx/weight': '2' })
+  picture.replaceServices(services(at(other, '1')))
+  t.same(told(), [], 'the same revision is the same state')
+  picture.replaceServices(services(at(other, '3')))
+  t.same(told(), ['update greeter latest 10.0.0.1:8080'])
+  t.same(problems, [])
+})
+
+t.test('two Services of one name and version are one, their nodes together', async (t) => {
+  const { picture, told } = open()
+  const annotations = { 'mx/name': 'shop.orders', 'mx/metadata-owner': 'a' }
+  picture.replaceServices(
+    services(
+      makeKubernetesService('orders-b', { 'mx/name': 'shop.orders', 'mx/metadata-owner': 'b' }),
+      makeKubernetesService('orders-a', annotations),
+    ),
+  )
+  picture.replaceSlices(
+    slices(
+      makeSlice('b', 'orders-b', ['10.0.0.2', '10.0.0.1']),
+      makeSlice('a', 'orders-a', ['10.0.0.1']),
+    ),
+  )
+  t.same(told(), ['create shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
+  t.equal(picture.getService('shop.orders')[0]!.metadata['owner'], 'a', 'described by the first')
+  picture.changeSlices([{ name: 'a', item: undefined }])
+  t.same(told(), ['update shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
+})
+
+t.test('a problem is told once, and again after it was gone', async (t) => {
+  const { picture, told, problems } = open()
+  const bad = toKubernetesService(makeKubernetesService('greeter', { 'mx/weight': '0' }))
+  picture.replaceServices(services(GREETER))
+  picture.replaceSlices(slices(SLICE))
+  told()
+  picture.changeServices([{ name: 'greeter', item: bad }])
+  picture.changeServices([{ name: 'greeter', item: bad }])
+  t.same(told(), ['delete greeter latest'])
+  t.equal(problems.length, 1)
+  t.match(problems[0], /^Kubernetes service greeter is left out: mx\/weight must be/)
+  picture.changeServices([{ name: 'greeter', item: toKubernetesService(GREETER) }])
+  t.same(told(), ['create greeter latest 10.0.0.1:8080'])
+  picture.changeServices([{ name: 'greeter', item: bad }])
+  t.equal(problems.length, 2)
+})
+
+t.test('listeners see the whole change, whatever they were told of it so far', async (t) => {
+  const seen: string[][] = []
+  const picture: Picture = createPicture({
+    onEvent: () => seen.push(picture.listServices().map(({ name }) => name)),
+    onProblem: (problem) => t.fail(problem),
+  })
+  picture.replaceServices(services(GREETER, makeKubernetesService('users')))
+  picture.replaceSlices(slices(SLICE, makeSlice('users-a', 'users', ['10.0.0.2'])))
+  t.same(seen, Array(2).fill(['greeter', 'users']))
+})

@@ -1,0 +1,79 @@
+import t from 'tap'
+import { createTold } from '../../../../adapters/registry/mx/sent-digests.ts'
+import type { Service } from '../../../../core/contracts/registry.ts'
+import { makeNode, makeService } from '../../../fixtures/services.ts'
+
+const GREETER = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
+const USERS = makeService('users', ['127.0.0.1:9003'])
+
+t.test('a state is told once', async (t) => {
+  const { learn } = createTold()
+  t.same(learn(GREETER), { type: 'create', service: GREETER })
+  t.equal(learn(structuredClone(GREETER)), undefined)
+  const smaller = makeService('greeter', ['127.0.0.1:9001'])
+  t.same(learn(smaller), { type: 'update', service: smaller })
+  const next = makeService('greeter', ['127.0.0.1:9001'], 'next')
+  t.same(learn(next), { type: 'create', service: next }, 'a version of its own')
+})
+
+t.test('the order in which a registry tells the parts means nothing', async (t) => {
+  const nothing = { name: '', type: '', values: [] }
+  const endpoints = ['A.B', 'A.C'].map((name) => ({
+    name,
+    request: nothing,
+    response: nothing,
+    metadata: { path: '/a', handler: 'rpc' },
+  }))
+  const service: Service = { ...GREETER, metadata: { a: '1', b: '2' }, endpoints }
+  const { learn } = createTold()
+  learn(service)
+  const turned: Service = {
+    ...service,
+    metadata: { b: '2', a: '1' },
+    endpoints: [...endpoints].reverse(),
+    nodes: [...service.nodes].reverse(),
+  }
+  t.equal(learn(turned), undefined)
+})
+
+t.test('every part of a state counts', async (t) => {
+  const [first] = GREETER.nodes
+  const value = (type: string) => ({ name: 'x', type, values: [] })
+  const endpoint = { name: 'A.B', request: value('a'), response: value('a'), metadata: {} }
+  const states: Service[] = [
+    GREETER,
+    { ...GREETER, metadata: { a: '1' } },
+    { ...GREETER, endpoints: [endpoint] },
+    { ...GREETER, endpoints: [{ ...endpoint, request: value('b') }] },
+    { ...GREETER, endpoints: [{ ...endpoint, response: value('b') }] },
+    { ...GREETER, endpoints: [{ ...endpoint, metadata: { stream: 'true' } }] },
+    { ...GREETER, nodes: [first!] },
+    { ...GREETER, nodes: [{ ...first!, id: 'b' }] },
+    { ...GREETER, nodes: [{ ...first!, address: '127.0.0.1:9009' }] },
+    { ...GREETER, nodes: [makeNode(first!.address, { state: 'draining' })] },
+  ]
+  const { learn } = createTold()
+  for (const [i, state] of states.entries()) t.ok(learn(state), `state ${i}`)
+})
+
+t.test('an end is told once, without nodes', async (t) => {
+  const { learn, forget } = createTold()
+  t.equal(forget(GREETER), undefined, 'of what nobody was told')
+  learn(GREETER)
+  t.same(forget(GREETER), { type: 'delete', service: { ...GREETER, nodes: [] } })
+  t.equal(forget(GREETER), undefined)
+})
+
+t.test('what a whole list does not name has ended', async (t) => {
+  const { begin, learn, finish } = createTold()
+  begin()
+  learn(GREETER)
+  learn(USERS)
+  t.same(finish(), [])
+  begin()
+  learn(USERS)
+  t.same(finish(), [{ type: 'delete', service: makeService('greeter', []) }])
+  begin()
+  learn(USERS)
+  t.same(finish(), [])
+})

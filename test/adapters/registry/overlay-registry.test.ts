@@ -1,0 +1,133 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { createJoinedRegistry } from '../../../adapters/registry/overlay-registry.ts'
+import { createStaticRegistry } from '../../../adapters/registry/static.ts'
+import type { Registry, WatchOptions } from '../../../core/contracts/registry.ts'
+import { type RegistrySubject, testRegistry } from '../../contracts/registry.ts'
+import { turn, until } from '../../fixtures/raw-backend.ts'
+import { makeService, replaceServices } from '../../fixtures/services.ts'
+
+const OWN = makeService('greeter', ['127.0.0.1:9001'])
+const THEIRS = makeService('greeter', ['127.0.0.1:9002'])
+const THEIR_NEXT = makeService('greeter', ['127.0.0.1:9003'], 'next')
+const USERS = makeService('users', ['127.0.0.1:9004'])
+
+type Watchable = Registry & Required<Pick<Registry, 'watch'>>
+
+for (const half of ['own', 'other'] as const) {
+  t.test(`${half} services are told as by the registry that holds them`, async (t) => {
+    testRegistry(t, (): RegistrySubject => {
+      const own = createStaticRegistry([])
+      const memory = createMemoryRegistry() as Watchable
+      const listeners = new Set<WatchOptions['onOutage']>()
+      const tellOutage = (reason: Error | undefined): void => {
+        for (const onOutage of listeners) onOutage?.(reason)
+      }
+      const other: Watchable = {
+        ...memory,
+        watch(listener, options) {
+          listeners.add(options?.onOutage)
+          return memory.watch(listener, options)
+        },
+      }
+      return {
+        registry: createJoinedRegistry(own, other),
+        ...(half === 'other' && {
+          async restart(services) {
+            tellOutage(new Error('away'))
+            await replaceServices(memory, services)
+            tellOutage(undefined)
+          },
+        }),
+        become: (services) =>
+          half === 'own' ? own.replace(services) : replaceServices(other, services),
+      }
+    })
+  })
+}
+
+/** Both registries, and what a watcher of the joined one was told. */
+async function open(t: Test, options: WatchOptions = {}) {
+  const own = createStaticRegistry([])
+  const memory = createMemoryRegistry()
+  let away = false
+  let onOutage: WatchOptions['onOutage']
+  const other = {
+    ...memory,
+    getService(name: string) {
+      if (away) throw new Error('away')
+      return memory.getService(name)
+    },
+    watch(listener: Parameters<Watchable['watch']>[0], given: WatchOptions = {}) {
+      onOutage = given.onOutage
+      return memory.watch!(listener, given)
+    },
+  }
+  const registry = createJoinedRegistry(own, other)
+  t.teardown(() => registry.close?.())
+  await replaceServices(memory, [THEIRS, THEIR_NEXT, USERS])
+  const told: string[] = []
+  const stop = registry.watch(({ type, service: { name, version, nodes } }) => {
+    told.push([type, name, version, ...nodes.map(({ address }) => address)].join(' '))
+  }, options)
+  const setAway = (reason: Error | undefined): void => {
+    away = reason !== undefined
+    onOutage?.(reason)
+  }
+  return { own, other: memory, registry, told, stop, setAway }
+}
+
+t.test('a configured service hides all versions of the registered one', async (t) => {
+  const { own, registry } = await open(t)
+  own.replace([OWN])
+  t.same(await registry.getService('greeter'), [OWN])
+  t.same(await registry.listServices(), [OWN, USERS])
+  own.replace([])
+  t.same(await registry.getService('greeter'), [THEIRS, THEIR_NEXT])
+})
+
+t.test('a name that changes hands is told as such', async (t) => {
+  const { own, other, told } = await open(t)
+  own.replace([OWN])
+  await until(() => told.length === 2)
+  t.same(told.splice(0), ['create greeter latest 127.0.0.1:9001', 'delete greeter next'])
+  await other.deregister!(THEIR_NEXT)
+  await other.register!(makeService('greeter', ['127.0.0.1:9005']))
+  t.same(told, [], 'what becomes of the hidden one is not told')
+  own.replace([])
+  await until(() => told.length === 2)
+  t.same(told, ['delete greeter latest', 'create greeter latest 127.0.0.1:9002 127.0.0.1:9005'])
+})
+
+t.test('a name that comes back while the registry is away is told once it answers', async (t) => {
+  const reasons: unknown[] = []
+  const { own, told, setAway } = await open(t, {
+    onOutage: (reason) => reasons.push(reason ?? told.length),
+  })
+  own.replace([OWN])
+  await until(() => told.length === 2)
+  told.length = 0
+  const reason = new Error('away')
+  setAway(reason)
+  own.replace([])
+  await turn()
+  t.same(told, ['delete greeter latest'])
+  setAway(undefined)
+  await until(() => told.length === 3)
+  t.same(told.slice(1).sort(), [
+    'create greeter latest 127.0.0.1:9002',
+    'create greeter next 127.0.0.1:9003',
+  ])
+  await turn()
+  t.same(reasons, [reason, 3], 'and the end of the outage behind it')
+})
+
+t.test('nothing is told after the watch was stopped, whatever is being asked', async (t) => {
+  const { own, told, stop } = await open(t, { service: 'greeter' })
+  own.replace([OWN])
+  t.same(told, ['create greeter latest 127.0.0.1:9001'])
+  stop()
+  await turn()
+  own.replace([])
+  t.equal(told.length, 1)
+})

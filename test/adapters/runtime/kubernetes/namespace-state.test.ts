@@ -1,0 +1,107 @@
+import t, { type Test } from 'tap'
+import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
+import { toId } from '../../../../adapters/runtime/kubernetes/names.ts'
+import { createSpace, type Space } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
+import {
+  type ApiObject,
+  type KubernetesApi,
+  openKubernetesApi,
+} from '../../../fixtures/kubernetes-api.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+
+const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
+const ID = toId(KEY)
+const LABELS = { 'app.kubernetes.io/managed-by': 'mx', 'mx/workload': ID }
+
+function makeDeployment(name: string = ID, labels: Record<string, string> = LABELS): ApiObject {
+  const annotations = { 'mx/key': JSON.stringify(KEY) }
+  return { metadata: { name, labels, annotations, generation: 1 }, spec: { replicas: 1 } }
+}
+
+function makePod(name: string, isReady: boolean): ApiObject {
+  const status = isReady ? 'True' : 'False'
+  return { metadata: { name, labels: LABELS }, status: { conditions: [{ type: 'Ready', status }] } }
+}
+
+interface Watched {
+  readonly api: KubernetesApi
+  readonly space: Space
+  /** Status and ready copies, as told. */
+  readonly told: string[]
+}
+
+async function open(t: Test, prepare: (api: KubernetesApi) => void = () => {}): Promise<Watched> {
+  const api = await openKubernetesApi(t)
+  api.enterCluster()
+  prepare(api)
+  const told: string[] = []
+  const space = createSpace({
+    findCluster: () => findCluster({ accountFolder: api.accountFolder }),
+    onState: ({ status, ready }) => told.push(`${status} ${ready}`),
+    onOutage: () => {},
+  })
+  t.teardown(space.close)
+  await space.answer(() => {})
+  await until(() => api.watchers.size === 2)
+  return { api, space, told }
+}
+
+t.test('every change of a workload is told once, its end too', async (t) => {
+  const { api, space, told } = await open(t)
+  api.write('deployments', makeDeployment())
+  await until(() => told.length === 1)
+  api.write('pods', makePod('a', false))
+  api.write('pods', makePod('a', true))
+  await until(() => told.length === 2)
+  api.write('pods', makePod('a', true))
+  api.remove('pods', 'a')
+  await until(() => told.length === 3)
+  api.remove('deployments', ID)
+  await until(() => told.length === 4)
+  t.same(told, ['starting 0', 'running 1', 'starting 0', 'stopped 0'])
+  t.same(space.states(), [])
+})
+
+t.test('a workload is gone once its last pod is', async (t) => {
+  const { api, space, told } = await open(t, (api) => {
+    api.write('deployments', makeDeployment())
+    api.write('pods', makePod('a', true))
+  })
+  t.match(space.states(), [{ ...KEY, status: 'running', ready: 1 }])
+  api.remove('deployments', ID)
+  await until(() => told.at(-1) === 'stopping 0')
+  t.match(space.states(), [{ ...KEY, status: 'stopping' }])
+  api.remove('pods', 'a')
+  await until(() => told.at(-1) === 'stopped 0')
+})
+
+t.test('what was missed is told after the next list', async (t) => {
+  const { api, space, told } = await open(t, (api) => {
+    api.write('deployments', makeDeployment())
+    api.write('pods', makePod('a', true), makePod('b', true))
+  })
+  api.intercept = (_, request) => {
+    request.socket.destroy()
+    return true
+  }
+  api.disconnect()
+  await until(() => api.watchers.size === 0)
+  api.remove('pods', 'b')
+  api.compact()
+  api.intercept = () => false
+  await until(() => told.at(-1) === 'running 1')
+  t.same(
+    space.listPods(ID).map(({ name }) => name),
+    ['a'],
+  )
+})
+
+t.test('objects that others made are passed over', async (t) => {
+  const { space } = await open(t, (api) => {
+    api.write('deployments', makeDeployment('other'))
+    api.write('deployments', makeDeployment(ID, { app: 'shop' }))
+    api.write('pods', { metadata: { name: 'a', labels: { app: 'shop' } } })
+  })
+  t.same(space.states(), [])
+  t.same(space.listPods(ID), [])
+})

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import {
+  endLeftCopies,
+  makeCopyFolder,
+} from '../../../../adapters/runtime/process/instance-folders.ts'
+import { readProcess } from '../../../../lib/process/processes.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+function startSleep(t: Test, env: NodeJS.ProcessEnv = {}): number {
+  const child = spawn('sleep', ['1000'], {
+    detached: true,
+    stdio: 'ignore',
+    env: { PATH: process.env['PATH'], ...env },
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  return child.pid!
+}
+
+t.test('what is left is ended by its note, or its mark, and its folder goes', async (t) => {
+  const folder = makeTempFolder(t, 'copies')
+  const [noted, marked, other] = [startSleep(t), startSleep(t, { MX_INSTANCE: 'b' }), startSleep(t)]
+  makeCopyFolder(folder, 'a').note(noted)
+  makeCopyFolder(folder, 'b')
+  t.equal(await endLeftCopies(folder), 2)
+  await until(() => readProcess(noted) === undefined)
+  t.equal(readProcess(marked), undefined)
+  t.ok(readProcess(other))
+  t.strictSame(readdirSync(folder), [])
+  t.equal(await endLeftCopies(folder), 0)
+})
+
+t.test('a process that has the number of a copy by now is left alone', async (t) => {
+  const folder = makeTempFolder(t, 'copies')
+  const pid = startSleep(t)
+  for (const [name, change] of Object.entries({ start: '1', boot: 'another' })) {
+    makeCopyFolder(folder, name).note(pid)
+    const file = join(folder, name, 'process')
+    const note = JSON.parse(readFileSync(file, 'utf8'))
+    writeFileSync(file, JSON.stringify({ ...note, [name]: change }))
+  }
+  makeCopyFolder(folder, 'torn')
+  writeFileSync(join(folder, 'torn', 'process'), '{"pid":')
+  t.equal(await endLeftCopies(folder), 0)
+  t.ok(readProcess(pid))
+  t.strictSame(readdirSync(folder), [])
+})
+
+t.test('a folder that is not there yet is made', async (t) => {
+  const folder = join(makeTempFolder(t, 'copies'), 'a', 'b')
+  t.equal(await endLeftCopies(folder), 0)
+  t.ok(existsSync(folder))
+})

@@ -1,0 +1,222 @@
+import t, { type Test } from 'tap'
+import {
+  type ConnectionOptions,
+  type Connections,
+  createConnections,
+} from '../../../../../adapters/store/postgres/client/connections.ts'
+import { parsePostgresUrl } from '../../../../../adapters/store/postgres/client/url.ts'
+import type { GatewayError } from '../../../../../core/errors.ts'
+import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
+import { startPostgres } from '../../../../fixtures/postgres.ts'
+
+const ONE = { name: 'one', text: 'SELECT 1' }
+const SLOW = { name: 'slow', text: 'SELECT pg_sleep(60)' }
+const WHO = { name: 'who', text: 'SELECT pg_backend_pid()' }
+
+t.test('connections', async (t) => {
+  const server = await startPostgres(t)
+  if (server === undefined) return
+
+  t.test('are no more than allowed, and are kept', async (t) => {
+    const { ask } = open(t, server.url(), { maxConnections: 3 })
+    const asked = Array.from({ length: 200 }, () => ask(WHO, []))
+    const pids = (await Promise.all(asked)).map((rows) => rows[0]![0])
+    t.ok(new Set(pids).size <= 3)
+    t.ok(pids.includes((await ask(WHO, []))[0]![0]!))
+  })
+
+  t.test('are refused to those who would wait behind ten thousand others', async (t) => {
+    // Whoever waits must not give up before the others had their turn, on a slow machine.
+    const { ask } = open(t, server.url(), { maxConnections: 1, connectTimeoutMs: 60_000 })
+    await ask(ONE, [])
+    const asked = await Promise.allSettled(Array.from({ length: 10_500 }, () => ask(ONE, [])))
+    const refused = asked.filter(({ status }) => status === 'rejected')
+    t.ok(refused.length > 0 && refused.length < 600, `${refused.length} were refused`)
+    t.match(refused[0], { reason: { code: 503, cause: { message: /others wait/ } } })
+  })
+
+  t.test('are prepared before anything is asked, and again when that failed', async (t) => {
+    let tried = 0
+    const { ask } = open(t, server.url(), {
+      async prepare(client) {
+        if (++tried === 1) throw new RangeError('not yet')
+        await client.query('CREATE TABLE prepared ()')
+      },
+    })
+    await t.rejects(ask(ONE, []), { message: 'not yet' })
+    const find = { name: 'find', text: 'SELECT count(*) FROM prepared' }
+    t.same(await Promise.all([ask(find, []), ask(find, []), ask(find, [])]), [
+      [['0']],
+      [['0']],
+      [['0']],
+    ])
+    t.equal(tried, 2)
+  })
+
+  t.test('are as good as before after an error of SQL', async (t) => {
+    const { ask } = open(t, server.url(), { maxConnections: 1, statementTimeoutMs: 100 })
+    const [before] = await ask(WHO, [])
+    await t.rejects(ask({ name: 'bad', text: 'SELECT 1 / 0' }, []), { code: '22012' })
+    await t.rejects(ask(SLOW, []), { code: 503, cause: { code: '57014' } })
+    t.same(await ask(WHO, []), [before])
+  })
+
+  t.test('undo a transaction that failed', async (t) => {
+    const { ask, transact } = open(t, server.url(), { maxConnections: 1 })
+    await ask({ name: 'create', text: 'CREATE TABLE undone ()' }, [])
+    const insert = { name: 'insert', text: 'INSERT INTO undone DEFAULT VALUES' }
+    await t.rejects(
+      transact(async (on) => {
+        await on(insert, [])
+        throw new RangeError('no')
+      }),
+      { message: 'no' },
+    )
+    await t.rejects(
+      transact(async (on) => {
+        await on(insert, [])
+        await on({ name: 'bad', text: 'SELECT 1 / 0' }, [])
+      }),
+      { code: '22012' },
+    )
+    await transact((on) => on(insert, []))
+    t.same(await ask({ name: 'count', text: 'SELECT count(*) FROM undone' }, []), [['1']])
+  })
+
+  t.test('end for good, once', async (t) => {
+    const { ask, connect, close } = open(t, server.url(), {})
+    await ask(ONE, [])
+    await close()
+    await t.rejects(ask(ONE, []), { code: 503, cause: { message: /closed/ } })
+    await t.rejects(connect(), { code: 503, cause: { message: /closed/ } })
+  })
+
+  t.test('go to a Unix socket', async (t) => {
+    const host = encodeURIComponent(server.folder)
+    const { ask } = open(t, server.url('').replace('127.0.0.1', host), {})
+    const address = { name: 'address', text: 'SELECT inet_server_addr()' }
+    t.same(await ask(address, []), [[null]])
+  })
+
+  t.test('fail with 503 when who comes is not let in, and tell no password', async (t) => {
+    const wrong = server.url().replace(/:[^:@]*@/, ':wr0ng-secret@')
+    for (const [url, code] of [
+      [wrong, '28P01'],
+      [server.url('sslmode=disable', 'missing'), '3D000'],
+    ] as const) {
+      const { ask, connect } = open(t, url, {})
+      for (const begin of [() => ask(ONE, []), connect]) {
+        const error = await begin().then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+        t.match(error, { code: 503, message: 'the store cannot be reached', cause: { code } })
+        t.notMatch(JSON.stringify(toTexts(error)), /wr0ng-secret|se\/cr@t|se%2Fcr/)
+      }
+    }
+  })
+
+  t.test('are not asked for again at once from a server that is away, and are soon', async (t) => {
+    const warnings: string[] = []
+    const { ask } = open(t, server.url(), { onWarning: (message) => warnings.push(message) })
+    await ask(ONE, [])
+    await server.stop()
+    const causes = new Set<unknown>()
+    const codes = new Set<unknown>()
+    let asked = 0
+    for (const endMs = performance.now() + 500; performance.now() < endMs; asked++) {
+      const error = await ask(ONE, []).catch((error: unknown) => error)
+      codes.add((error as GatewayError).code)
+      causes.add((error as GatewayError).cause)
+    }
+    t.same([...codes], [503])
+    t.ok(causes.size <= 8 && asked > 100, `${causes.size} of ${asked} went to the server`)
+    await server.start()
+    const startedMs = performance.now()
+    while ((await ask(ONE, []).catch(() => undefined)) === undefined) await nextTurn()
+    t.ok(performance.now() - startedMs < 5000)
+    t.equal(warnings.length, 2, 'the log has one line when it goes and one when it is back')
+    t.match(warnings, [
+      /^PostgreSQL is away, calls of the store are 503 until it is back: connect ECONNREFUSED/,
+      /^PostgreSQL is back after \d+ s$/,
+    ])
+  })
+
+  t.test('that get no answer are given up, and so are those who wait for one', async (t) => {
+    const { ask, close } = open(t, server.url(), {
+      maxConnections: 2,
+      statementTimeoutMs: 100,
+      connectTimeoutMs: 300,
+    })
+    await ask(ONE, [])
+    server.freeze()
+    t.teardown(server.thaw)
+    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => ask(ONE, [])))
+    for (const one of asked) t.match(one, { status: 'rejected', reason: { code: 503 } })
+    await close()
+    server.thaw()
+  })
+})
+
+t.test('TLS is as the URL says', async (t) => {
+  const certificate = createCertificate(['localhost'])
+  const server = await startPostgres(t, { certificate })
+  if (server === undefined) return
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const ca = folder.write('ca', certificate).certFile
+  const other = folder.write('other', createCertificate(['other'], { ownKey: true })).certFile
+  const isSecure = {
+    name: 'secure',
+    text: 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()',
+  }
+  const named = (url: string) => url.replace('127.0.0.1', 'localhost')
+  for (const [url, secure] of [
+    [server.url('sslmode=disable'), 'f'],
+    [server.url('sslmode=require'), 't'],
+    [server.url(`sslmode=verify-ca&sslrootcert=${ca}`), 't'],
+    [named(server.url(`sslmode=verify-full&sslrootcert=${ca}`)), 't'],
+  ] as const)
+    t.same(await open(t, url, {}).ask(isSecure, []), [[secure]], url)
+  for (const url of [
+    server.url(`sslmode=verify-full&sslrootcert=${ca}`),
+    named(server.url('sslmode=verify-full')),
+    named(server.url(`sslmode=verify-full&sslrootcert=${other}`)),
+    server.url(`sslmode=verify-ca&sslrootcert=${other}`),
+  ])
+    await t.rejects(open(t, url, {}).ask(isSecure, []), { code: 503 }, url)
+})
+
+t.test('a server without TLS is not talked to when TLS was asked for', async (t) => {
+  const server = await startPostgres(t)
+  if (server === undefined) return
+  await t.rejects(open(t, server.url('sslmode=require'), {}).ask(ONE, []), {
+    code: 503,
+    cause: { message: /does not support SSL/ },
+  })
+})
+
+function open(t: Test, url: string, options: Partial<ConnectionOptions>): Connections {
+  const connections = createConnections({
+    address: parsePostgresUrl(url),
+    maxConnections: 4,
+    connectTimeoutMs: 5000,
+    statementTimeoutMs: 5000,
+    onWarning: () => {},
+    prepare: async () => {},
+    ...options,
+  })
+  t.teardown(() => connections.close().catch(() => {}))
+  return connections
+}
+
+/** All an error says. */
+function toTexts(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { cause } = error
+  return [error.message, error.stack, { ...error }, cause === undefined ? '' : toTexts(cause)]
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

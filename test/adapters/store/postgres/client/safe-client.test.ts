@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import t from 'tap'
+import { createConnections } from '../../../../../adapters/store/postgres/client/connections.ts'
+import { parsePostgresUrl } from '../../../../../adapters/store/postgres/client/url.ts'
+
+const PASSWORD = 'correct-horse-battery'
+/** AuthenticationCleartextPassword (PostgreSQL documentation: message formats). */
+const ASK = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3])
+
+t.test('a password is not sent in clear without TLS', async (t) => {
+  let received = ''
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.write(ASK))
+    socket.on('data', (bytes) => {
+      received += bytes.toString('latin1')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const connections = createConnections({
+    address: parsePostgresUrl(`postgres://mx:${PASSWORD}@127.0.0.1:${port}/mx`),
+    maxConnections: 1,
+    connectTimeoutMs: 2000,
+    statementTimeoutMs: 2000,
+    onWarning: () => {},
+    prepare: async () => {},
+  })
+  t.teardown(() => connections.close())
+  const refusal = { cause: { message: /^PostgreSQL asked for the password in clear/ } }
+  await t.rejects(connections.ask({ name: 'one', text: 'SELECT 1' }, []), refusal)
+  await t.rejects(connections.connect(), refusal)
+  t.match(received, /user\0mx\0/)
+  t.notMatch(received, PASSWORD)
+})

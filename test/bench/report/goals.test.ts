@@ -1,0 +1,28 @@
+import t from 'tap'
+import { compareGoals } from '../../../bench/report/goals.ts'
+
+t.test('a figure that has reached its goal passes, the goal itself included', async (t) => {
+  const goals = [
+    { what: 'reads/s', value: 100, atLeast: 100 },
+    { what: 'page, ms', value: 4.2, atMost: 5 },
+  ]
+  t.strictSame(compareGoals(goals), {
+    lines: ['ok   reads/s: 100, at least 100', 'ok   page, ms: 4.2, at most 5'],
+    passed: true,
+  })
+})
+
+t.test('one that is missed is told, and so is what was not measured', async (t) => {
+  const goals = [
+    { what: 'reads/s', value: 99, atLeast: 100 },
+    { what: 'page, ms', value: 6, atMost: 5 },
+    { what: 'writes/s', value: Number.NaN, atLeast: 80 },
+    { what: 'replayed/s', value: 300, atLeast: 200 },
+  ]
+  const { lines, passed } = compareGoals(goals)
+  t.notOk(passed)
+  t.strictSame(
+    lines.map((line) => line.slice(0, 4)),
+    ['FAIL', 'FAIL', 'FAIL', 'ok  '],
+  )
+})

@@ -1,0 +1,70 @@
+import type { CAC } from 'cac'
+import t from 'tap'
+import { readCommandLine } from '../../../cli/args/args.ts'
+import type { CliError } from '../../../cli/ui/output.ts'
+
+const TYPES = {
+  password: 'string',
+  old_password: 'string',
+  force: 'boolean',
+  env_vars: 'strings',
+  output: 'string',
+  lines: 'string',
+  follow: 'boolean',
+  prefix: 'optional',
+} as const
+const read = (...args: string[]) =>
+  readCommandLine({ rawArgs: ['node', 'mx', 'login', ...args] } as unknown as CAC, TYPES)
+
+t.test('flags are texts as they were typed, words too', async (t) => {
+  const { words, flags } = read('007', '--password', '0123', '--old_password=1e3', 'x', '--force')
+  t.same(words, ['007', 'x'])
+  t.same({ ...flags }, { password: '0123', old_password: '1e3', force: true })
+})
+
+t.test('dashes and underscores in names are alike; values keep theirs', async (t) => {
+  t.same({ ...read('--old-password=a-b_c').flags }, { old_password: 'a-b_c' })
+  t.same({ ...read('--password', 'a=b=c').flags }, { password: 'a=b=c' })
+})
+
+t.test('some flags have a letter', async (t) => {
+  t.same({ ...read('-o', 'json').flags }, { output: 'json' })
+  t.same({ ...read('-fn', '5').flags }, { follow: true, lines: '5' })
+  t.same({ ...read('-n5').flags }, { lines: '5' })
+})
+
+t.test('a flag of several texts has them in order', async (t) => {
+  t.same({ ...read('--env_vars=B=1', '--env-vars', 'A=2').flags }, { env_vars: ['B=1', 'A=2'] })
+})
+
+t.test('a number below 0 is a value', async (t) => {
+  const { words, flags } = read('-5', '-1.5e3', '--lines', '-1', '--env_vars', '-2', '--force')
+  t.same(words, ['-5', '-1.5e3'])
+  t.same({ ...flags }, { lines: '-1', env_vars: ['-2'], force: true })
+})
+
+t.test('a flag that takes a text or none is empty where it has none', async (t) => {
+  for (const words of [['-p', 'x'], ['--prefix', 'x'], ['--prefix=x']])
+    t.same({ ...read(...words).flags }, { prefix: 'x' })
+  for (const words of [['-p'], ['--prefix', '--force'], ['--prefix=', '--force'], ['-p', '--']])
+    t.match({ ...read(...words).flags }, { prefix: '' })
+  t.same({ ...read('-p', '-5').flags }, { prefix: '-5' })
+  t.same({ ...read('-p', '-').flags }, { prefix: '-' })
+})
+
+t.test('what stands behind -- is no flag', async (t) => {
+  const { words, flags } = read('a', '--', '--old-password', '-5', '-p')
+  t.same(words, ['a', '--old-password', '-5', '-p'])
+  t.same({ ...flags }, {})
+})
+
+const wrong: [args: string[], message: string][] = [
+  [['--pasword=x'], "unknown flag --pasword, did you mean --password? See 'mx login --help'"],
+  [['--zzzzzzzz'], "unknown flag --zzzzzzzz. See 'mx login --help'"],
+  [['--password'], "--password needs a value. See 'mx login --help'"],
+  [['--force=yes'], "--force takes no value. See 'mx login --help'"],
+]
+for (const [args, message] of wrong)
+  t.test(`${args.join(' ')} is refused with what would be right`, async (t) => {
+    t.throws(() => read(...args), { message, status: 2 } satisfies Partial<CliError>)
+  })

@@ -1,0 +1,17 @@
+import t from 'tap'
+import { splitGlobals } from '../../../cli/args/global-flags.ts'
+
+t.test('what stands before a command is told from what stands behind it', async (t) => {
+  t.same(splitGlobals(['--env=dev', '--namespace', 'shop', 'svc', '--env=x']), {
+    globals: ['--env=dev', '--namespace=shop'],
+    rest: ['svc', '--env=x'],
+  })
+  t.same(splitGlobals(['-o', 'json', 'services']).globals, ['--output=json'])
+  t.same(splitGlobals(['-c', 'a.yaml', 'api']).globals, ['--config=a.yaml'])
+  t.same(splitGlobals(['--help']), { globals: [], rest: ['--help'] })
+  t.same(splitGlobals([]), { globals: [], rest: [] })
+})
+
+t.test('one without its value is refused', async (t) => {
+  t.throws(() => splitGlobals(['--env']), { message: /^--env needs a value/, status: 2 })
+})

@@ -1,0 +1,54 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  parseJson,
+  readBytes,
+  readText,
+  toWritten,
+  toWrittenList,
+} from '../../../cli/args/input.ts'
+import type { WrittenJson } from '../../../core/request/json/written-json.ts'
+
+const folder = t.testdir()
+const file = join(folder, 'bytes')
+writeFileSync(file, Buffer.from([0xff, 0x00, 0x0a]))
+
+t.test('@path is the bytes of a file, @@x is @x, anything else itself', async (t) => {
+  t.same([...(await readBytes(`@${file}`))], [0xff, 0x00, 0x0a])
+  t.equal(String(await readBytes('@@you')), '@you')
+  t.equal(String(await readBytes('größe')), 'größe')
+  await t.rejects(readBytes(`@${file}x`), { message: /bytesx cannot be read: ENOENT/, status: 2 })
+})
+
+t.test('text of a file has no line feed at its end, what is typed keeps it', async (t) => {
+  writeFileSync(join(folder, 'text'), 'one\ntwo\r\n')
+  t.equal(await readText(`@${join(folder, 'text')}`, 'VALUE'), 'one\ntwo')
+  t.equal(await readText('@@you\n', 'VALUE'), '@you\n')
+  await t.rejects(readText(`@${file}`, 'VALUE'), { message: 'VALUE must be UTF-8', status: 2 })
+})
+
+t.test('what is no JSON is refused with the place of the first fault', async (t) => {
+  t.throws(() => parseJson('{"a":}', 'the request'), {
+    message: 'the request must be JSON: expected a value at position 5, got "}"',
+    status: 2,
+  })
+})
+
+const TYPED =
+  '{"2": 9007199254740993, "1":[-9223372036854775808,1.0,-0,1E400,1e30],\n"t":"\\u00e4\\/ 1.0", "d":0.1000000000000000055,"d":1}'
+
+t.test('a request is sent as it is typed: digits, names, escapes and blanks', async (t) => {
+  t.equal(toWritten(` ${TYPED}\n`, 'x').text, TYPED)
+  t.equal((toWrittenList(TYPED, 'x') as WrittenJson).text, TYPED)
+  t.same(parseJson('{"a":[1,-0.5,"1.0"]}', 'x'), { a: [1, -0.5, '1.0'] }, 'others are numbers')
+})
+
+t.test('a list is several requests, each as it is typed', async (t) => {
+  const written = toWrittenList(`[ ${TYPED} ,2,[ 1.0 ]]`, 'x') as readonly WrittenJson[]
+  t.same(
+    written.map(({ text }) => text),
+    [TYPED, '2', '[ 1.0 ]'],
+  )
+  t.same(toWrittenList(' [ ] ', 'x'), [])
+})

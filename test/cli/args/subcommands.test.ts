@@ -1,0 +1,72 @@
+import t from 'tap'
+import { runSubcommand, type Subcommand } from '../../../cli/args/subcommands.ts'
+
+const ran: string[] = []
+const toCommand = (words: string, ...args: string[]): Subcommand<string> => ({
+  words,
+  args,
+  async run(given, flags) {
+    ran.push(`${words}(${given.join(' ')}) ${flags}`)
+  },
+})
+const COMMANDS = [
+  toCommand(''),
+  toCommand('namespace'),
+  toCommand('namespace set', 'NAME'),
+  toCommand('copy', 'FROM', 'TO'),
+  toCommand('list', '[PATH]'),
+  toCommand('publish', 'TOPIC', '[MESSAGE]'),
+  toCommand('connect', 'ADDRESS...'),
+]
+const run = async (...words: string[]): Promise<string | undefined> => {
+  ran.length = 0
+  await runSubcommand('user', COMMANDS, words, 'flags')
+  return ran[0]
+}
+
+t.test('the longest that fits is run, with what is behind it', async (t) => {
+  t.equal(await run(), '() flags')
+  t.equal(await run('namespace'), 'namespace() flags')
+  t.equal(await run('namespace', 'set', 'acme'), 'namespace set(acme) flags')
+  t.equal(await run('copy', 'a', 'b'), 'copy(a b) flags')
+})
+
+t.test('arguments in brackets may be missing, and there are more of those with dots', async (t) => {
+  t.equal(await run('list'), 'list() flags')
+  t.equal(await run('list', 'a'), 'list(a) flags')
+  t.equal(await run('connect', 'a', 'b', 'c'), 'connect(a b c) flags')
+})
+
+const wrong: [words: string[], message: string][] = [
+  [
+    ['namspace'],
+    "Unrecognized subcommand for mx user: namspace, did you mean namespace? See 'mx user --help'",
+  ],
+  [
+    ['zzzzzzz'],
+    "Unrecognized subcommand for mx user: zzzzzzz, the subcommands are namespace, namespace set, copy, list, publish, connect. See 'mx user --help'",
+  ],
+  [['namespace', 'set'], "Too few arguments, expected one argument: NAME. See 'mx user --help'"],
+  [['namespace', 'acme'], "Too many arguments, expected no arguments. See 'mx user --help'"],
+  [
+    ['namespace', 'set', 'a', 'b'],
+    "Too many arguments, expected one argument: NAME. See 'mx user --help'",
+  ],
+  [['copy', 'a'], "Too few arguments, expected 2 arguments: FROM TO. See 'mx user --help'"],
+  [
+    ['list', 'a', 'b'],
+    "Too many arguments, expected at most one argument: [PATH]. See 'mx user --help'",
+  ],
+  [
+    ['publish'],
+    "Too few arguments, expected 1 to 2 arguments: TOPIC [MESSAGE]. See 'mx user --help'",
+  ],
+  [
+    ['connect'],
+    "Too few arguments, expected at least one argument: ADDRESS.... See 'mx user --help'",
+  ],
+]
+for (const [words, message] of wrong)
+  t.test(`mx user ${words.join(' ')} is refused with what would be right`, async (t) => {
+    await t.rejects(run(...words), { message, status: 2 })
+  })

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { findEndpoint, toWords } from '../../../cli/dynamic/match-endpoint.ts'
+import type { Endpoint } from '../../../core/contracts/registry.ts'
+
+const NOTHING = { name: '', type: '', values: [] }
+const endpoints: readonly Endpoint[] = [
+  ...['Helloworld.Call', 'Helloworld.ListAll', 'Mirror.Show', 'Mirror.Call', 'A.Both', 'B.Both'],
+].map((name) => ({ name, request: NOTHING, response: NOTHING, metadata: {} }))
+
+const found: [service: string, words: string[], name: string][] = [
+  ['helloworld', [], 'Helloworld.Call'],
+  ['helloworld', ['call'], 'Helloworld.Call'],
+  ['helloworld', ['list-all'], 'Helloworld.ListAll'],
+  ['helloworld', ['listAll'], 'Helloworld.ListAll'],
+  ['helloworld', ['mirror', 'call'], 'Mirror.Call'],
+  ['helloworld', ['Mirror.Call'], 'Mirror.Call'],
+  ['helloworld', ['show'], 'Mirror.Show'],
+  ['go.mx.hello-world', ['call'], 'Helloworld.Call'],
+]
+for (const [service, words, name] of found) {
+  t.test(`${service} ${words.join(' ')} is ${name}`, async (t) => {
+    t.equal(findEndpoint(service, endpoints, words).name, name)
+  })
+}
+
+t.test('what is not there, or not one, is told with what is', async (t) => {
+  for (const [words, message, status] of [
+    [['cal'], 'Endpoint Helloworld.Cal not found for service helloworld, did you mean call?', 5],
+    [['mirror', 'shw'], /^Endpoint Mirror\.Shw not found .* did you mean mirror show\?/, 5],
+    [
+      ['call', 'John'],
+      /not found for service helloworld: fields of call are flags\. See 'mx helloworld call --help'/,
+      5,
+    ],
+    [['zzzzzz'], /not found for service helloworld\. See 'mx helloworld --help'/, 5],
+    [['both'], 'helloworld has several endpoints both: say a both or b both', 2],
+    [['a', 'b', 'c'], /^Incorrect number of arguments/, 2],
+  ] as const)
+    t.throws(() => findEndpoint('helloworld', endpoints, words), { message, status })
+})
+
+t.test('of a built-in command a subcommand may have been meant', async (t) => {
+  t.throws(() => findEndpoint('config', [], ['gte', 'a']), {
+    message: 'Endpoint Gte.A not found for service config, did you mean get?',
+  })
+})
+
+t.test('the words of an endpoint leave out the handler of the service', async (t) => {
+  t.same(
+    endpoints.slice(0, 3).map((each) => toWords('helloworld', each)),
+    ['call', 'listAll', 'mirror show'],
+  )
+})

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { openSession } from '../../../cli/session/session.ts'
+import { openCli } from '../../fixtures/cli.ts'
+
+await openCli(t)
+const session = openSession({})
+t.teardown(session.close)
+const UNKNOWN = { resource: { service: { name: 'mail', version: 'latest' } } }
+
+t.test('a service that is not there is told by its name', async (t) => {
+  await t.rejects(session.call('nobody', 'Nobody.Call', {}), {
+    message: 'Service "nobody" not found. See \'mx services\'',
+    status: 4,
+  })
+  await t.rejects(session.stream('nobody', 'Nobody.Call', {}).next(), {
+    message: 'Service "nobody" not found. See \'mx services\'',
+    status: 4,
+  })
+})
+
+t.test('an endpoint that is not there is told by its name', async (t) => {
+  await t.rejects(session.call('runtime', 'Runtime.Raed', {}), {
+    message: 'Service method "Runtime.Raed" not found. See \'mx runtime --help\'',
+    status: 5,
+  })
+})
+
+t.test('what a service does not find is its own error, whatever that says', async (t) => {
+  await t.rejects(session.call('runtime', 'Runtime.Delete', UNKNOWN), {
+    message: 'service not found: mail@latest',
+    status: 127,
+  })
+  await t.rejects(session.stream('runtime', 'Runtime.Logs', { service: 'mail' }).next(), {
+    message: 'service not found: mail@latest',
+    status: 127,
+  })
+})
+
+t.test('a server that does not answer is told by its address', async (t) => {
+  process.env['MX_ENV_LOCAL_ADDRESS'] = '127.0.0.1:1'
+  const nowhere = openSession({})
+  t.teardown(nowhere.close)
+  await t.rejects(nowhere.stream('runtime', 'Runtime.Watch', {}).next(), {
+    message:
+      "Failed to connect to mx server at 127.0.0.1:1: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'",
+    status: 4,
+  })
+})
+
+t.test('what goes wrong where requests are made is the error of the call', async (t) => {
+  async function* requests() {
+    yield { service: { name: 'mail', version: 'latest' }, data: '' }
+    throw new Error('a file is gone')
+  }
+  await t.rejects(session.stream('runtime', 'Source.Upload', requests()).next(), {
+    message: 'a file is gone',
+  })
+})

@@ -1,0 +1,215 @@
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import {
+  openSession,
+  type Session,
+  type StreamCall,
+  type TokenReply,
+  toCredentials,
+} from '../../../cli/session/session.ts'
+import { writeConfig } from '../../../cli/state/config.ts'
+import { readCredentials, writeCredentials } from '../../../cli/state/tokens.ts'
+import { type AuthServer, openAuthServer } from '../../fixtures/auth-doors.ts'
+import { asNobody } from '../../fixtures/nobody.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+interface Shell extends AuthServer {
+  readonly folder: string
+  readonly open: (namespace?: string) => Session
+  /** As `mx login`. */
+  readonly logInAs: (id: string, secret: string, namespace?: string) => Promise<void>
+}
+
+/** A server, and a home folder from where it is called. */
+async function openShell(t: Test): Promise<Shell> {
+  const server = await openAuthServer(t)
+  const home = makeTempFolder(t, 'home')
+  process.env['HOME'] = home
+  process.env['MX_ENV_LOCAL_ADDRESS'] = server.proxy
+  const folder = join(home, '.mx')
+  mkdirSync(folder)
+  return {
+    ...server,
+    folder,
+    open(namespace) {
+      const session = openSession(namespace === undefined ? {} : { namespace })
+      t.teardown(session.close)
+      return session
+    },
+    async logInAs(account, secret, namespace = 'mx') {
+      const request = { id: account, secret, options: { namespace } }
+      const { body } = await server.doors.gateway('auth', 'Auth.Token', request)
+      const owner = { address: server.proxy, namespace, account }
+      await writeCredentials(owner, toCredentials(body as TokenReply))
+      await writeConfig('local.current-user', account)
+    },
+  }
+}
+
+const LIST = ['auth', 'Accounts.List', {}] as const
+
+t.test('nobody is nobody, whatever account services find on this machine', async (t) => {
+  const { ask, folder, open, logInAs } = await openShell(t)
+  const local = { id: 'local', type: 'service', scopes: ['service'], secret: 'local-secret' }
+  await ask('Auth.Generate', local)
+  writeFileSync(join(folder, 'service_credentials'), JSON.stringify(local))
+  const refused = {
+    status: 2,
+    message: /An account is required \(nobody is logged in to local: mx login\)/,
+  }
+  await t.rejects(open().call(...LIST), refused)
+  await t.rejects(open().callAnonymously(...LIST), refused)
+  await logInAs('admin', 'mx')
+  t.match(await open().call(...LIST), { accounts: [{ id: 'admin' }, { id: 'local' }] })
+})
+
+t.test('administrators of the platform are in all namespaces, others in their own', async (t) => {
+  const { ask, open, logInAs } = await openShell(t)
+  const options = { namespace: 'shop' }
+  await ask('Auth.Generate', { id: 'ann', secret: 'ann-secret', scopes: ['admin'], options })
+  await logInAs('admin', 'mx')
+  t.match(await open('shop').call(...LIST), { accounts: [{ id: 'ann' }] })
+  await writeConfig('namespaces.local.current', 'shop')
+  t.match(await open().call(...LIST), { accounts: [{ id: 'ann' }] })
+  await logInAs('ann', 'ann-secret', 'shop')
+  t.match(await open().call(...LIST), { accounts: [{ id: 'ann' }] })
+  await t.rejects(open('mx').call(...LIST), { message: /Access denied to namespace/ })
+})
+
+t.test('of several commands at a time one refreshes, and all have its token', async (t) => {
+  const { open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  const { owner } = open()
+  const kept = readCredentials(owner)!
+  await writeCredentials(owner, { ...kept, expiry: 0 })
+  const got = await Promise.all(Array.from({ length: 5 }, () => open().token()))
+  t.equal(new Set(got).size, 1)
+  t.not(got[0], kept.accessToken)
+  t.equal(got[0], readCredentials(owner)?.accessToken)
+})
+
+t.test('a token that is not taken any more is refreshed', async (t) => {
+  const { ask, open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  await ask('Auth.RotateKey', { drop: true })
+  const session = open()
+  t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
+  t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
+})
+
+t.test('a stream whose token is not taken any more goes on with another', async (t) => {
+  const { ask, open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  await open().call('events', 'Stream.Publish', { topic: 'orders', payload: 'b25l' })
+  await ask('Auth.RotateKey', { drop: true })
+  const session = open()
+  const events = session.stream('events', 'Stream.Consume', { topic: 'orders', sequence: 1 })
+  t.match(await events.next(), { value: { payload: 'b25l' } })
+  await events.return()
+})
+
+t.test(
+  'a stream that has begun goes on with another token, where what follows can be asked for',
+  async (t) => {
+    const { ask, open, logInAs } = await openShell(t)
+    await logInAs('admin', 'mx')
+    const publish = (payload: string) =>
+      open().call('events', 'Stream.Publish', { topic: 'orders', payload })
+    const session = open()
+    const follow = (options?: StreamCall) =>
+      session.stream('events', 'Stream.Consume', { topic: 'orders', sequence: 1 }, options)
+    await publish('b25l')
+    const resumed = follow({ resume: () => ({ topic: 'orders', sequence: 2 }) })
+    const ended = follow()
+    for (const events of [resumed, ended])
+      t.match(await events.next(), { value: { payload: 'b25l' } })
+    const [next, failed] = [resumed.next(), ended.next()]
+    await ask('Auth.RotateKey', { drop: true })
+    await t.rejects(failed, {
+      status: 2,
+      message: /another one by now: begin it again/,
+    })
+    await publish('dHdv')
+    t.match(await next, { value: { payload: 'dHdv' } })
+    await resumed.return()
+  },
+)
+
+t.test('a new token that is not taken either is told, and no other is asked for', async (t) => {
+  const { open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  const shown: (string | undefined)[] = []
+  // As a server that signs with another key, to which this one is linked.
+  const far = createServer((request, response) => {
+    shown.push(request.headers.authorization)
+    const error = { Id: 'far', Code: 401, Detail: 'access token not taken', Status: 'Unauthorized' }
+    response.writeHead(401, {
+      'content-type': 'application/json',
+      'www-authenticate': 'Bearer error="invalid_token"',
+    })
+    response.end(JSON.stringify(error))
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => far.close())
+  await once(far, 'listening')
+  const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}`
+  const refused = { status: 2, message: /the server that has far does not take tokens of local/ }
+  const session = open()
+  await t.rejects(session.call('far', 'Far.Call', {}, { address }), refused)
+  t.equal(new Set(shown.splice(0)).size, 2, 'the token, and another')
+  const resume = () => ({})
+  for (const options of [{ address }, { address, resume }]) {
+    await t.rejects(session.stream('far', 'Far.Stream', {}, options).next(), refused)
+    t.equal(new Set(shown.splice(0)).size, 2)
+  }
+})
+
+t.test('a login that has ended is forgotten, and told', async (t) => {
+  const { ask, open, logInAs } = await openShell(t)
+  await ask('Auth.Generate', { id: 'root', secret: 'root-secret', scopes: ['admin'] })
+  await logInAs('root', 'root-secret')
+  await ask('Auth.Revoke', { id: 'root' })
+  const session = open()
+  await t.rejects(session.call(...LIST), { status: 2, message: /root is not logged in: mx login/ })
+  t.equal(readCredentials(session.owner), undefined)
+})
+
+t.test('where a new token cannot be kept, one that still holds is used', async (t) => {
+  const { folder, open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  const { owner } = open()
+  const kept = readCredentials(owner)!
+  await writeCredentials(owner, { ...kept, expiry: Date.now() / 1000 + 30 })
+  await asNobody(t, folder, async () => {
+    const session = open()
+    t.equal(await session.token(), kept.accessToken)
+    t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
+  })
+  await writeCredentials(owner, { ...kept, expiry: 0 })
+  await asNobody(t, folder, () =>
+    t.rejects(open().token(), {
+      message:
+        /tokens cannot be written: EACCES.*; make it writable for you, or set HOME to a folder that is$/,
+    }),
+  )
+  t.equal(readCredentials(owner)?.refreshToken, kept.refreshToken, 'it was not used up')
+})
+
+t.test('where a new token cannot be had, one that still holds is used, and kept', async (t) => {
+  const { open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  const { owner } = open()
+  const kept = readCredentials(owner)!
+  await writeCredentials(owner, {
+    ...{ ...kept, refreshToken: 'unknown' },
+    expiry: Date.now() / 1000 + 30,
+  })
+  t.equal(await open().token(), kept.accessToken)
+  t.equal(readCredentials(owner)?.accessToken, kept.accessToken)
+  await writeCredentials(owner, { ...kept, refreshToken: 'unknown', expiry: 0 })
+  t.equal(await open().token(), undefined)
+  t.equal(readCredentials(owner), undefined)
+})

@@ -1,0 +1,114 @@
+import t from 'tap'
+import { explainCall, type FailedCall } from '../../../cli/ui/explain-call.ts'
+import { GatewayError } from '../../../core/errors.ts'
+
+const CALL: FailedCall = {
+  environment: { name: 'local', address: '127.0.0.1:8081' },
+  ...{ service: 'mail', endpoint: 'Mail.Send', account: 'jane', token: 'a.b.c' },
+}
+
+function explain(code: number, detail: string, call: Partial<FailedCall> = {}, id = 'mail') {
+  return explainCall(new GatewayError(id, code, detail), { ...CALL, ...call })
+}
+
+t.test('texts and statuses are those of the original, and say what to do next', (t) => {
+  const platform = { name: 'platform', address: 'h:443' }
+  const away = 'bad gateway: there is no route to the RPC proxy'
+  for (const [error, status, message] of [
+    [
+      explain(401, 'no', { account: '', token: undefined }),
+      2,
+      'Not authorized to perform this request: no (nobody is logged in to local: mx login)',
+    ],
+    [
+      explain(401, 'no', { token: undefined }),
+      2,
+      'Not authorized to perform this request: no (jane is not logged in: mx login)',
+    ],
+    [
+      explain(401, 'no'),
+      2,
+      'Not authorized to perform this request: no (this account may not do it)',
+    ],
+    [
+      explain(502, away),
+      4,
+      "Failed to connect to mx server at 127.0.0.1:8081: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'",
+    ],
+    [
+      explain(502, away, { environment: platform }),
+      4,
+      "Failed to connect to mx server at h:443, the address of platform. See 'mx env'",
+    ],
+    [
+      explain(502, 'bad gateway: the RPC proxy went away'),
+      4,
+      'Connection to mx server at 127.0.0.1:8081 was lost',
+    ],
+    [explain(404, 'service not found: mail'), 4, 'Service "mail" not found. See \'mx services\''],
+    [
+      explain(404, 'endpoint not found: mail.Mail.Send'),
+      5,
+      'Service method "Mail.Send" not found. See \'mx mail --help\'',
+    ],
+    [explain(408, 'too late'), 1, "Request timed out. See 'mx logs mail'"],
+    [
+      explain(408, 'too late', { service: 'config' }),
+      1,
+      'Request timed out. See the log of the server',
+    ],
+    [explain(500, 'internal error'), 127, "internal error. See 'mx logs mail'"],
+    [
+      explain(400, 'Mail.Send answers with a stream: request its path'),
+      127,
+      "Mail.Send answers with a stream: 'mx stream mail Mail.Send' prints it",
+    ],
+    [explain(409, 'it is there already'), 127, 'it is there already'],
+    [explain(404, 'service not found: x', {}, 'mail.Mail.Send'), 127, 'service not found: x'],
+  ] as const)
+    t.match(error, { status, message }, message)
+  t.end()
+})
+
+t.test(
+  'why a server that is there cannot be talked to is told in place of how to start one',
+  (t) => {
+    const cause = 'no connection to h:443: certificate has expired'
+    const tell = (name: string) => {
+      const environment = { name, address: 'mxs://h:443' }
+      const error = new GatewayError(
+        'mail',
+        502,
+        'bad gateway: the certificate of the RPC proxy is not trusted',
+        {
+          cause,
+        },
+      )
+      return explainCall(error, { ...CALL, environment })
+    }
+    const failed = 'Failed to connect to mx server at mxs://h:443'
+    t.match(tell('local'), { status: 4, message: `${failed}: certificate has expired` })
+    t.match(tell('staging'), {
+      message: `${failed}, the address of staging: certificate has expired. See 'mx env'`,
+    })
+    t.end()
+  },
+)
+
+t.test('a token that was renewed since is no login that has ended', (t) => {
+  t.match(explain(401, 'no', { isRenewed: true }), { status: 2, message: /begin it again/ })
+  t.end()
+})
+
+t.test('a wrong password is nobody who is authorized', (t) => {
+  const call = { service: 'auth', endpoint: 'Auth.Token' }
+  t.match(explain(400, 'Secret not correct, or no account', call, 'auth.Auth.Token'), { status: 2 })
+  t.match(explain(400, 'Secret not correct', {}, 'mail.Mail.Send'), { status: 127 })
+  t.end()
+})
+
+t.test('what is no error of a server stays as it is', (t) => {
+  const error = new Error('a file is gone')
+  t.equal(explainCall(error, CALL), error)
+  t.end()
+})

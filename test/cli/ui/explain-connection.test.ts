@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { checkServer } from '../../../cli/doctor/server.ts'
+import { withSession } from '../../../cli/session/session.ts'
+import { createCertificate } from '../../fixtures/certificates.ts'
+import { openCli } from '../../fixtures/cli.ts'
+
+await openCli(t)
+const { port: tls } = await listen(t, createServer(createCertificate(['127.0.0.1'])))
+const { port: plain } = await listen(
+  t,
+  createTcpServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 404 Not Found\r\n\r\n')),
+)
+
+async function listen(t: Test, server: ReturnType<typeof createTcpServer>): Promise<AddressInfo> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => void server.close())
+  return server.address() as AddressInfo
+}
+
+t.test('a server that is there, and cannot be talked to, says why', async (t) => {
+  t.teardown(() => delete process.env['MX_ENV_DEV_ADDRESS'])
+  for (const [address, reason] of [
+    [
+      `mxs://127.0.0.1:${tls}`,
+      "self-signed certificate: name the file of its certificate's authority in NODE_EXTRA_CA_CERTS",
+    ],
+    [`127.0.0.1:${tls}`, `socket hang up; is it one with TLS, mxs://127.0.0.1:${tls}?`],
+    [`mxs://127.0.0.1:${plain}`, 'it speaks no TLS; was mx:// meant?'],
+    [`127.0.0.1:${plain}`, 'another program listens there'],
+  ] as const) {
+    process.env['MX_ENV_DEV_ADDRESS'] = address
+    const env = 'dev'
+    const message = `Failed to connect to mx server at ${address}, the address of dev: ${reason}. See 'mx env'`
+    const asked = withSession({ env }, ({ call }) => call('registry', 'Registry.ListServices', {}))
+    await t.rejects(asked, { status: 4, message })
+    t.match(await checkServer({ env }), {
+      isThere: false,
+      findings: [{ found: `no connection: ${reason}`, advice: 'see mx env' }],
+    })
+  }
+})

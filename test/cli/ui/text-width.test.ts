@@ -1,0 +1,31 @@
+import t from 'tap'
+import { cutText, findTextWidth } from '../../../cli/ui/text-width.ts'
+
+const WIDTHS: Readonly<Record<string, number>> = {
+  '': 0,
+  plain: 5,
+  Grüße: 5,
+  'Gru\u0308ße': 5,
+  日本語: 6,
+  한국어: 6,
+  ｆｕｌｌ: 8,
+  '🚀': 2,
+  '👩‍👩‍👧': 2,
+  '🇩🇪': 2,
+  '❤️': 2,
+  'a\u200bb': 2,
+  Ω: 1,
+}
+
+t.test('wide letters and pictures take two columns, accents none', (t) => {
+  for (const [text, width] of Object.entries(WIDTHS)) t.equal(findTextWidth(text), width, text)
+  t.end()
+})
+
+t.test('what is cut keeps whole letters', (t) => {
+  t.equal(cutText('plain', 3), 'pla')
+  t.equal(cutText('日本語', 5), '日本')
+  t.equal(cutText('👩‍👩‍👧x', 2), '👩‍👩‍👧')
+  t.equal(cutText('👩‍👩‍👧x', 1), '')
+  t.end()
+})

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { admitCall } from '../../../core/auth/authorize-call.ts'
+import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+
+const HELLO = { type: 'service', name: 'greeter', endpoint: 'A.B' }
+const LOGIN = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
+
+t.test('a stale token keeps nobody from logging in, but from all else', async (t) => {
+  const source = new MemoryAuthSource()
+  const gate = createGate(source)
+  t.teardown(gate.close)
+  const stale = await source.issue(createAccount(), { nowMs: Date.now() - 3_600_000 })
+  const metadata = `authorization: Bearer ${stale}\r\n`
+  const admit = async (resource: typeof HELLO) =>
+    admitCall(gate, { metadata, domain: 'mx', resource })
+  await t.rejects(admit(HELLO), { code: 401, id: 'greeter' })
+  await t.rejects(admit({ ...LOGIN, endpoint: 'Auth.Generate' }), { code: 401 })
+  t.equal(await admit(LOGIN), undefined)
+  source.setRules('mx', createRule({ id: 'members', scope: '*' }))
+  await new Promise(setImmediate)
+  t.equal(await admit(LOGIN), undefined, 'auth applies the rules to logins')
+  await t.rejects(admit({ ...LOGIN, endpoint: 'Auth.Keys' }), { code: 401 }, 'but rules do')
+})
+
+t.test('other schemes than Bearer are the affair of whoever is called', async (t) => {
+  const source = new MemoryAuthSource()
+  const gate = createGate(source)
+  t.teardown(gate.close)
+  const metadata = 'authorization: Basic YTpi\r\n'
+  t.equal(await admitCall(gate, { metadata, domain: 'mx', resource: HELLO }), undefined)
+})
+
+t.test('what is malformed behind Bearer is refused, as the gateway does', async (t) => {
+  const gate = createGate(new MemoryAuthSource())
+  t.teardown(gate.close)
+  for (const field of ['Bearer', 'bearer a b', 'Bearer a.b.c, Bearer d', 'BEARER\ta.b.c']) {
+    const call = { metadata: `authorization: ${field}\r\n`, domain: 'mx', resource: HELLO }
+    await t.rejects(async () => admitCall(gate, call), { code: 401, id: 'greeter' }, field)
+  }
+})
+
+t.test('several tokens or namespaces are 400: two readers might take different ones', async (t) => {
+  const gate = createGate(new MemoryAuthSource())
+  t.teardown(gate.close)
+  for (const [name, first, second] of [
+    ['authorization', 'Bearer a.b.c', 'Basic YTpi'],
+    ['authorization', 'Basic YTpi', 'Bearer a.b.c'],
+    ['mx-namespace', 'acme', 'mx'],
+  ] as const) {
+    const metadata = `${name}: ${first}\r\nx-a: 1\r\n${name}: ${second}\r\n`
+    const call = { metadata, domain: 'mx', resource: HELLO }
+    await t.rejects(async () => admitCall(gate, call), {
+      code: 400,
+      message: `one field ${name} expected, got several`,
+    })
+  }
+})

@@ -1,0 +1,258 @@
+import t, { type Test } from 'tap'
+import { createGate, type GateOptions } from '../../../core/auth/authorizer.ts'
+import type { Access, Account, Ruling } from '../../../core/contracts/auth.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { until } from '../../contracts/registry.ts'
+import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+import { createTokenKey } from '../../fixtures/token-keys.ts'
+
+const HELLO = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
+const LOGIN = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
+const JANE = createAccount({ scopes: ['staff'] })
+const STAFF_ONLY = createRule({ id: 'staff', scope: 'staff' })
+
+function open(t: Test, options: GateOptions = {}, source = new MemoryAuthSource()) {
+  const gate = createGate(source, options)
+  t.teardown(gate.close)
+  const judge = (account?: Account, access: Partial<Access> = {}) =>
+    gate.judge({ namespace: 'mx', account, resource: HELLO, ...access })
+  const isGranted = async (account?: Account, access: Partial<Access> = {}) =>
+    (await judge(account, access)).granted
+  return { gate, source, judge, isGranted }
+}
+
+t.test('rules are known at once, once they are known', async (t) => {
+  const { judge, isGranted, source } = open(t)
+  source.setRules('mx', STAFF_ONLY)
+  t.equal(await isGranted(JANE), true)
+  t.equal((judge(JANE) as Ruling).granted, true)
+  t.equal((judge(createAccount()) as Ruling).granted, false)
+  t.equal((judge() as Ruling).granted, false)
+  t.same((judge(JANE) as Ruling).rule, STAFF_ONLY)
+})
+
+t.test('a resource that is no service is judged, too', async (t) => {
+  const { isGranted, source } = open(t)
+  source.setRules('mx', createRule({ resource: 'topic:orders:*' }))
+  const resource = { type: 'topic', name: 'orders', endpoint: 'created' }
+  t.equal(await isGranted(undefined, { resource }), true)
+  t.equal(await isGranted(undefined, { resource: { ...resource, name: 'bills' } }), false)
+})
+
+t.test('a change of rules is in force at once, and told', async (t) => {
+  const { gate, judge, isGranted, source } = open(t)
+  t.equal(await isGranted(), true)
+  let told = 0
+  const stop = gate.onChange(() => told++)
+  source.setRules('mx', STAFF_ONLY)
+  await until(() => told === 1)
+  t.equal((judge() as Ruling).granted, false)
+  stop()
+  source.setRules('mx', createRule())
+  await until(() => (judge() as Ruling).granted)
+  t.equal(told, 1)
+})
+
+t.test('each namespace has its own rules', async (t) => {
+  const { isGranted, source } = open(t)
+  source.setRules('acme', STAFF_ONLY)
+  t.equal(await isGranted(undefined, { namespace: 'acme' }), false)
+  t.equal(await isGranted(), true)
+  t.equal(await isGranted(JANE, { namespace: 'acme' }), false, 'an account of another namespace')
+})
+
+t.test('while their source is away the last rules and keys stay in force', async (t) => {
+  const outages: (string | undefined)[] = []
+  const { gate, judge, isGranted, source } = open(t, {
+    onOutage: (reason) => void outages.push(reason?.message),
+  })
+  source.setRules('mx', STAFF_ONLY)
+  const token = await source.issue(JANE)
+  t.same((await gate.identify(token)).account, JANE)
+  t.equal(await isGranted(JANE), true)
+  source.leave(new Error('gone'))
+  await until(() => outages.length > 0)
+  t.equal((judge() as Ruling).granted, false)
+  t.equal((judge(JANE) as Ruling).granted, true)
+  t.same((await gate.identify(await source.issue(JANE))).account, JANE)
+  source.comeBack()
+  await until(() => outages.length > 1)
+  t.same(outages, ['gone', undefined], 'one outage, however many watches and attempts failed')
+  source.setRules('mx', createRule())
+  await until(() => (judge() as Ruling).granted)
+})
+
+t.test('that it is closed while their source is away is not told as the end of that', async (t) => {
+  const outages: (string | undefined)[] = []
+  const { gate, isGranted, source } = open(t, {
+    onOutage: (reason) => void outages.push(reason?.message),
+  })
+  t.equal(await isGranted(), true)
+  source.leave(new Error('gone'))
+  await until(() => outages.length > 0)
+  gate.close()
+  t.same(outages, ['gone'])
+})
+
+t.test('before rules were ever had nothing is granted but logging in', async (t) => {
+  const source = new MemoryAuthSource()
+  source.leave()
+  const { gate, isGranted } = open(t, {}, source)
+  const unknown = { code: 503, headers: ['retry-after', '1'] }
+  await t.rejects(isGranted(), { ...unknown, id: 'helloworld' })
+  await t.rejects(isGranted(JANE), unknown)
+  t.equal(await isGranted(undefined, { resource: LOGIN }), true)
+  await t.rejects(
+    isGranted(undefined, { resource: { ...LOGIN, endpoint: 'Auth.Generate' } }),
+    unknown,
+  )
+  await t.rejects(isGranted(undefined, { resource: { ...LOGIN, name: 'author' } }), unknown)
+  await t.rejects(async () => gate.identify(await source.issue(JANE)), unknown)
+  source.comeBack()
+  await until(async () => isGranted().catch(() => false))
+  const token = await source.issue(JANE)
+  // Its keys are watched by themselves, and come back when they do.
+  const isKnown = async () => (await gate.identify(token)).account.id === JANE.id
+  await until(async () => isKnown().catch(() => false))
+})
+
+t.test('that the platform refuses to tell rules and keys is said, and not why', async (t) => {
+  for (const [reason, why] of [
+    [new GatewayError('auth', 400, 'Secret not correct'), 'known: auth refuses access'],
+    [new GatewayError('auth', 429, 'too many failed logins'), 'known: auth refuses access'],
+    [new GatewayError('auth', 408, 'no answer'), 'known yet, try again'],
+    [new GatewayError('auth', 502, 'no connection'), 'known yet, try again'],
+  ] as const) {
+    const source = new MemoryAuthSource()
+    source.leave(reason)
+    const { gate, isGranted } = open(t, {}, source)
+    await t.rejects(isGranted(), { code: 503, message: `the rules of access are not ${why}` })
+    const token = await source.issue(JANE)
+    await t.rejects(async () => gate.identify(token), {
+      code: 503,
+      message: `the keys of access tokens are not ${why}`,
+    })
+  }
+})
+
+t.test('rules that do not come are not waited for without end', async (t) => {
+  const source = new MemoryAuthSource()
+  const never = async function* (): AsyncGenerator<never, void, undefined> {
+    await new Promise(() => {})
+  }
+  const gate = createGate(
+    { watchRules: never, watchNamespaces: never, watchTokens: never },
+    { waitMs: 10 },
+  )
+  t.teardown(gate.close)
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  await t.rejects(
+    async () => gate.judge({ namespace: 'mx', account: undefined, resource: HELLO }),
+    {
+      code: 503,
+    },
+  )
+  await t.rejects(async () => gate.identify(await source.issue(JANE)), { code: 503 })
+})
+
+t.test('a token that was seen is known at once, until it is revoked', async (t) => {
+  const { gate, source } = open(t)
+  const token = await source.issue(JANE, { id: 'one' })
+  const session = await gate.identify(token)
+  t.equal(gate.identify(token), session)
+  let told = 0
+  gate.onChange(() => told++)
+  source.revoke('one')
+  await until(() => told === 1)
+  await t.rejects(async () => gate.identify(token), { name: 'TokenError', message: 'revoked' })
+})
+
+t.test('a token is taken for as long as its key is', async (t) => {
+  const { gate, source } = open(t)
+  const token = await source.issue(JANE)
+  await gate.identify(token)
+  let told = 0
+  gate.onChange(() => told++)
+  const next = createTokenKey()
+  source.setKeys(source.key, next)
+  await until(() => told === 1)
+  t.notOk(gate.identify(token) instanceof Promise, 'still remembered')
+  source.setKeys(next)
+  await until(() => told === 2)
+  await t.rejects(async () => gate.identify(token), { name: 'TokenError' })
+})
+
+t.test('why a token is not taken is told once', async (t) => {
+  const reasons: string[] = []
+  const { gate, source } = open(t, { onRefused: (reason) => void reasons.push(reason) })
+  const token = await source.issue(JANE, { nowMs: Date.now() - 3_600_000 })
+  for (let i = 0; i < 3; i++) await t.rejects(async () => gate.identify(token))
+  await t.rejects(async () => gate.identify('x'))
+  t.equal(reasons.length, 2)
+  t.match(reasons[0], /exp/)
+})
+
+t.test('rules of so many namespaces are kept, and of those asked for last', async (t) => {
+  const { gate, isGranted, source } = open(t, { maxNamespaces: 2 })
+  for (const namespace of ['a', 'b', 'c']) source.setRules(namespace, createRule())
+  const ask = (namespace: string) => isGranted(undefined, { namespace })
+  await ask('mx')
+  await ask('a')
+  await ask('mx')
+  await ask('b')
+  await ask('mx')
+  t.equal(source.watched.get('mx'), 1)
+  let told = 0
+  gate.onChange(() => told++)
+  await ask('c')
+  await until(() => told === 1)
+  t.pass('whoever was let in by rules that are not watched any more is judged again')
+  source.setRules('b', STAFF_ONLY)
+  t.equal(await ask('b'), false)
+})
+
+t.test('a namespace without rules of its own takes nothing, whoever names it', async (t) => {
+  const { gate, isGranted, judge, source } = open(t, { maxNamespaces: 2 })
+  source.setRules('acme', createRule())
+  await isGranted()
+  await isGranted(undefined, { namespace: 'acme' })
+  const names = Array.from({ length: 100 }, (_, i) => `random-${i}`)
+  for (const namespace of names)
+    for (const account of [undefined, JANE])
+      t.match(judge(account, { namespace }), { granted: true, rule: { id: 'default' } })
+  t.same(
+    [...source.watched],
+    [
+      ['mx', 1],
+      ['acme', 1],
+    ],
+  )
+  let told = 0
+  gate.onChange(() => told++)
+  source.setRules('random-1', STAFF_ONLY)
+  await until(() => told === 1)
+  t.equal(await isGranted(undefined, { namespace: 'random-1' }), false)
+})
+
+t.test('which namespaces have rules cannot be asked: nobody is let in but to log in', async (t) => {
+  const source = new MemoryAuthSource()
+  source.leave()
+  const { isGranted } = open(t, {}, source)
+  const acme = { namespace: 'acme' }
+  await t.rejects(isGranted(undefined, acme), { code: 503 })
+  t.equal(await isGranted(undefined, { ...acme, resource: LOGIN }), true)
+  source.comeBack()
+  await until(() => isGranted(undefined, acme).catch(() => false))
+})
+
+t.test('closed, it watches nothing', async (t) => {
+  const { gate, isGranted, source } = open(t)
+  await isGranted()
+  let told = 0
+  gate.onChange(() => told++)
+  gate.close()
+  source.setRules('mx', STAFF_ONLY)
+  await new Promise(setImmediate)
+  t.equal(told, 0)
+})

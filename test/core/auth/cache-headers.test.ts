@@ -1,0 +1,41 @@
+import t from 'tap'
+import { keepPrivate } from '../../../core/auth/cache-headers.ts'
+import { HeaderList } from '../../../core/http/headers.ts'
+
+function keep(...fields: string[]): Record<string, string> {
+  const headers = new HeaderList(fields)
+  keepPrivate(headers)
+  return Object.fromEntries(
+    headers.flat.flatMap((name, i) =>
+      i % 2 === 0 ? [[name, headers.getAll(name).join(' | ')]] : [],
+    ),
+  )
+}
+
+t.test('no cache that others share keeps a reply for one caller', async (t) => {
+  const rows: [string, string][] = [
+    ['', 'private'],
+    ['public, max-age=60', 'max-age=60, private'],
+    ['PUBLIC', 'private'],
+    ['s-maxage=60, max-age=5', 'max-age=5, private'],
+    ['private="set-cookie, x-a", max-age=5', 'max-age=5, private'],
+    ['no-cache="a, b"', 'no-cache="a, b", private'],
+    ['max-age=60, must-revalidate', 'max-age=60, must-revalidate, private'],
+    ['no-store', 'no-store'],
+    ['public, no-store', 'no-store'],
+    ['private', 'private'],
+  ]
+  for (const [given, kept] of rows)
+    t.equal(keep(...(given === '' ? [] : ['cache-control', given]))['cache-control'], kept, given)
+})
+
+t.test('what only some caches are told goes, too', async (t) => {
+  const kept = keep('cdn-cache-control', 'max-age=60', 'surrogate-control', 'max-age=60')
+  t.strictSame(kept, { 'cache-control': 'private', vary: 'authorization' })
+})
+
+t.test('caches are told that it depends on who calls, once', async (t) => {
+  t.equal(keep('vary', 'Accept, Cookie')['vary'], 'Accept, Cookie | authorization')
+  t.equal(keep('vary', 'cookie, Authorization')['vary'], 'cookie, Authorization')
+  t.equal(keep('vary', '*')['vary'], '*')
+})

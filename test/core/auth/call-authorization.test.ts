@@ -1,0 +1,93 @@
+import t, { type Test } from 'tap'
+import { createGate } from '../../../core/auth/authorizer.ts'
+import { CallGuard } from '../../../core/auth/call-authorization.ts'
+import { until } from '../../contracts/registry.ts'
+import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+import { TestCall } from '../../fixtures/served-calls.ts'
+
+const NOBODY = createRule({ id: 'nobody', access: 'DENIED' })
+
+function open(t: Test) {
+  const source = new MemoryAuthSource()
+  const gate = createGate(source)
+  const guard = new CallGuard(gate)
+  t.teardown(() => {
+    guard.close()
+    gate.close()
+  })
+  const pass = (metadata = '', { lasts = false, address = '' } = {}) => {
+    const call = new TestCall('A.B', { metadata, stream: true })
+    const served: string[] = []
+    guard.pass(
+      call,
+      { name: 'greeter', domain: 'mx', lasts, address },
+      {
+        serve: (_, told) => void served.push(told),
+        refuse: (refused, error) => refused.fail(error),
+      },
+    )
+    return { call, served }
+  }
+  return { source, guard, pass }
+}
+
+t.test('a call is served with what was found out of its caller, or refused', async (t) => {
+  const { source, pass } = open(t)
+  const metadata = `authorization: Bearer ${await source.issue(createAccount())}\r\n`
+  const first = pass(metadata)
+  t.same(first.served, [], 'later: the token is not known yet')
+  await until(() => first.served.length > 0)
+  t.match(first.served[0], /^mx-account: \{"id":"jane"/)
+  const second = pass(metadata, { address: '10.0.0.1' })
+  t.match(second.served, [/^mx-address: 10\.0\.0\.1\r\nmx-account: /], 'at once')
+  source.setRules('mx', NOBODY)
+  await until(() => pass().call.error?.code === 401)
+})
+
+t.test('an account of another namespace than the call is nobody to the service', async (t) => {
+  const { source, pass } = open(t)
+  const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
+  const shown = `authorization: Bearer ${await source.issue(joe)}\r\n`
+  for (const [metadata, isTold] of [
+    [shown, false],
+    [`${shown}mx-namespace: mx\r\n`, false],
+    [`${shown}mx-namespace: other\r\n`, false],
+    [`${shown}mx-namespace: acme\r\n`, true],
+  ] as const)
+    for (const lasts of [false, true]) {
+      const { served } = pass(metadata, { lasts })
+      await until(() => served.length > 0)
+      t.equal(served[0]!.includes('mx-account: {"id":"joe"'), isTold, metadata)
+    }
+})
+
+t.test(
+  'a call that lasts is ended once it is granted no longer, others are left alone',
+  async (t) => {
+    const { source, pass } = open(t)
+    const lasting = pass('', { lasts: true })
+    const short = pass()
+    await until(() => lasting.served.length + short.served.length === 2)
+    source.setRules('mx', NOBODY)
+    await until(() => lasting.call.over)
+    t.match(lasting.call.error, { code: 401 })
+    t.equal(short.call.over, false)
+  },
+)
+
+t.test('what serving throws later is the answer', async (t) => {
+  const { guard } = open(t)
+  const call = new TestCall('A.B')
+  guard.pass(
+    call,
+    { name: 'greeter', domain: 'mx', lasts: false, address: '' },
+    {
+      serve() {
+        throw new Error('broken')
+      },
+      refuse: (refused, error) => refused.fail(error),
+    },
+  )
+  await call.done
+  t.match(call.error, { code: 500, message: 'internal error' })
+})

@@ -1,0 +1,40 @@
+import t from 'tap'
+import { parseCallerLines } from '../../../core/auth/htpasswd-lines.ts'
+
+const OPTIONS = { proof: /^[0-9a-f]{4}$/, proofForm: 'four digits', namespace: 'mx' }
+
+t.test('a line is an id, what proves it, and scopes', async (t) => {
+  const lines = [
+    'shop 00ff orders,read # a comment',
+    '',
+    '# all of it',
+    '\tjane\t1234 ',
+    'c 0000 a:b',
+  ]
+  t.same(parseCallerLines(lines, 'keys', OPTIONS), [
+    {
+      proof: '00ff',
+      account: {
+        ...{ id: 'shop', name: 'shop', type: 'user', issuer: 'mx', metadata: {} },
+        scopes: ['orders', 'read'],
+      },
+    },
+    {
+      proof: '1234',
+      account: { id: 'jane', name: 'jane', type: 'user', issuer: 'mx', metadata: {}, scopes: [] },
+    },
+    {
+      proof: '0000',
+      account: { id: 'c', name: 'c', type: 'user', issuer: 'mx', metadata: {}, scopes: ['a:b'] },
+    },
+  ])
+})
+
+t.test('a line that is wrong is named, and not repeated: it may hold a secret', async (t) => {
+  for (const line of ['shop secret', 'shop', 'a/b 00ff', 'shop 00ff a b', 'shop 00ff a,"b"']) {
+    t.throws(() => parseCallerLines(['a 0000', line], 'keys.txt', OPTIONS), {
+      message:
+        'keys.txt:2: must be an id, four digits and, if there are any, scopes joined by commas',
+    })
+  }
+})

@@ -1,0 +1,38 @@
+import t, { type Test } from 'tap'
+import { openGate } from '../../../core/auth/open-authorizer.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { until } from '../../contracts/registry.ts'
+import { createAccount, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+
+const resource = { type: 'service', name: 'greeter', endpoint: 'A.B' }
+
+async function openWithSource(t: Test) {
+  const { log, lines } = createQuietLog()
+  const { gate, ask } = openGate(log)
+  t.teardown(gate.close)
+  const source = new MemoryAuthSource()
+  ask(source)
+  await gate.judge({ namespace: 'mx', account: undefined, resource })
+  return { gate, lines, source }
+}
+
+t.test('the log tells what troubles a gate, and of no token', async (t) => {
+  const { gate, lines, source } = await openWithSource(t)
+  const stale = await source.issue(createAccount(), { nowMs: Date.now() - 3_600_000 })
+  await t.rejects(async () => gate.identify(stale))
+  source.leave(new Error('gone'))
+  await until(() => lines.some((line) => line.includes('cannot be read')))
+  source.comeBack()
+  await until(() => lines.some((line) => line.includes('can be read again')))
+  t.match(lines.join(''), /"level":40[^\n]*"reason":"gone"/)
+  t.match(lines.join(''), /"an access token is not taken"/)
+  t.notMatch(lines.join(''), stale.slice(-20))
+})
+
+t.test('a service that announces its stop is no warning', async (t) => {
+  const { lines, source } = await openWithSource(t)
+  source.leave(new GatewayError('auth', 503, 'the service auth is being closed'))
+  await until(() => lines.some((line) => line.includes('cannot be read')))
+  t.match(lines, [/"level":30.*"reason":"the service auth is being closed"/])
+})

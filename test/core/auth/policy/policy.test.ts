@@ -1,0 +1,203 @@
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { RuleBook } from '../../../../core/auth/policy/policy.ts'
+import type { Account, Resource, Rule } from '../../../../core/contracts/auth.ts'
+import { judgeNaively } from '../../../fixtures/naive-rules.ts'
+
+/** `id scope access resource priority`, a scope of `<public>` being everybody's. */
+function toRule(line: string): Rule {
+  const [id, scope, access, resource, priority] = line.split(' ')
+  const [type, name, endpoint] = resource!.split(':')
+  return {
+    id: id!,
+    scope: scope === '<public>' ? '' : scope!,
+    access: access as Rule['access'],
+    resource: { type: type!, name: name!, endpoint: endpoint! },
+    priority: Number(priority),
+  }
+}
+
+function toAccount(scopes: readonly string[], issuer = 'mx'): Account {
+  return { id: 'jane', name: 'jane', type: 'user', issuer, scopes, metadata: {} }
+}
+
+function judge(t: Test, book: RuleBook, account: Account | undefined, resource: Resource): string {
+  const { type, name, endpoint } = resource
+  const ruling = book.caller(account).access(type, name, endpoint)
+  if (type === 'service')
+    t.same(book.caller(account).call(name, endpoint), ruling, 'a call is an access to a service')
+  const access = ruling.rule?.access ?? 'DENIED'
+  t.equal(ruling.granted, access === 'GRANTED')
+  return ruling.rule === undefined ? 'denied by none' : `${access} by ${ruling.rule.id}`
+}
+
+const DEFAULT = 'default <public> GRANTED *:*:* 0'
+const LOGIN = 'login <public> GRANTED service:auth:* 0'
+const LOGGED_IN = 'onlyloggedin * GRANTED *:*:* 0'
+
+const BOOKS: readonly (readonly string[])[] = [
+  [],
+  [DEFAULT],
+  [LOGGED_IN, LOGIN],
+  [DEFAULT, 'closed <public> DENIED service:store:* 0'],
+  [DEFAULT, 'closed <public> DENIED service:store:* -1'],
+  [DEFAULT, 'closed * DENIED service:store:* 1', 'open admin GRANTED service:store:* 2'],
+  ['a staff GRANTED service:store:Store.Read 0', 'b staff DENIED service:store:Store.* 0'],
+  ['a staff GRANTED service:store:Store.Read 1', 'b staff DENIED service:store:Store.* 0'],
+  ['a <public> GRANTED service:site:/docs/* 0', 'b staff GRANTED service:site:/docs/inner/* 0'],
+  ['a <public> GRANTED service:site:/* 0', 'b <public> DENIED service:site:/docs/inner/* 0'],
+  ['a + GRANTED *:*:* 0', 'b <public> GRANTED service:auth:Auth.Token 0'],
+  ['a + DENIED service:store:* 5', DEFAULT],
+  ['B <public> DENIED SERVICE:STORE:STORE.READ 0', DEFAULT],
+  ['a <public> GRANTED namespace:*:* 0'],
+  ['z admin GRANTED *:*:* 0', 'y staff DENIED *:store:* 0', 'x * GRANTED *:*:/docs/* 3'],
+]
+
+const CALLERS: Readonly<Record<string, Account | undefined>> = {
+  nobody: undefined,
+  'an account without scopes': toAccount([]),
+  'an account with scope admin': toAccount(['admin']),
+  'an account with scopes staff and admin': toAccount(['staff', 'admin']),
+  'an account of another namespace with scope admin': toAccount(['admin', 'staff'], 'acme'),
+  'an account with the scope *': toAccount(['*'], 'acme'),
+}
+
+const RESOURCES: readonly Resource[] = [
+  'service:store:Store.Read',
+  'service:Store:store.read',
+  'service:store:Blob.Read',
+  'service:auth:Auth.Token',
+  'service:site:/docs/inner/page',
+  'service:site:/docs',
+  'service:site:/docs/x',
+  'namespace:mx:*',
+].map((text) => toRule(`x x GRANTED ${text} 0`).resource)
+
+t.test('Authorization is rule-based: every case of a table, as the prose has it', async (t) => {
+  let cases = 0
+  for (const lines of BOOKS) {
+    const rules = lines.map(toRule)
+    const book = new RuleBook('mx', rules)
+    for (const [who, account] of Object.entries(CALLERS))
+      for (const resource of RESOURCES) {
+        const { type, name, endpoint } = resource
+        const wanted = judgeNaively('mx', rules, account, resource)
+        const title = `${lines.join(', ') || 'no rules'}: ${who}, ${type}:${name}:${endpoint}`
+        const ruling = judge(t, book, account, resource)
+        t.equal(ruling, wanted, title)
+        if (account !== undefined && !ruling.startsWith('GRANTED')) {
+          const isGrantedWith = (scope: string) =>
+            judgeNaively(
+              'mx',
+              rules,
+              { ...account, scopes: [...account.scopes, scope] },
+              resource,
+            ).startsWith('GRANTED')
+          const helpful = ['admin', 'staff'].filter(isGrantedWith)
+          const missing = book.findMissingScope(account, resource)
+          const isRight = missing === undefined ? helpful.length === 0 : helpful.includes(missing)
+          t.ok(isRight, `${title}: missing scope ${missing} of ${helpful}`)
+        }
+        cases++
+      }
+  }
+  t.ok(cases >= 200, `${cases} cases`)
+})
+
+t.test('the rules of the specification', async (t) => {
+  const store: Resource = { type: 'service', name: 'store', endpoint: 'Store.Read' }
+  const token: Resource = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
+  const rulesOf = (...lines: string[]) => new RuleBook('mx', lines.map(toRule))
+  const jane = toAccount([])
+
+  const fresh = rulesOf(DEFAULT)
+  t.equal(judge(t, fresh, undefined, store), 'GRANTED by default', 'every service by anyone')
+
+  const replaced = rulesOf(LOGGED_IN)
+  t.equal(judge(t, replaced, undefined, store), 'denied by none', 'only with a token')
+  t.equal(judge(t, replaced, jane, store), 'GRANTED by onlyloggedin')
+  t.equal(judge(t, replaced, undefined, token), 'denied by none', 'not even a login')
+
+  const withLogin = rulesOf(LOGGED_IN, LOGIN)
+  t.equal(judge(t, withLogin, undefined, token), 'GRANTED by login')
+  t.equal(judge(t, withLogin, undefined, store), 'denied by none')
+
+  t.equal(judge(t, rulesOf(), jane, store), 'denied by none', 'no rule applies: denied')
+  t.equal(
+    judge(t, rulesOf('b * GRANTED *:*:* 0', 'a * GRANTED *:*:* 0'), jane, store),
+    'GRANTED by a',
+    'of the same priority and access by id',
+  )
+})
+
+const PARTS = ['*', 'a', 'b', 'A'] as const
+const ENDPOINTS = ['*', 'H.M', 'h.n', 'H.*', '/*', '/a', '/a/*', '/a/', '/a/b', '/A/b/c'] as const
+const SCOPES = ['', '*', '+', 'admin', 'staff'] as const
+
+const resource = fc.record({
+  type: fc.constantFrom('*', 'service', 'namespace', 'Service'),
+  name: fc.constantFrom(...PARTS),
+  endpoint: fc.constantFrom(...ENDPOINTS),
+})
+const rules = fc.uniqueArray(
+  fc.record({
+    id: fc.string({ minLength: 1, maxLength: 2 }),
+    scope: fc.constantFrom(...SCOPES),
+    access: fc.constantFrom('GRANTED', 'DENIED'),
+    resource,
+    priority: fc.integer({ min: -1, max: 1 }),
+  }),
+  { maxLength: 12, selector: ({ id }) => id },
+)
+const account = fc.option(
+  fc.record({
+    id: fc.constant('jane'),
+    name: fc.constant('jane'),
+    type: fc.constantFrom('user', 'service'),
+    issuer: fc.constantFrom('mx', 'acme'),
+    scopes: fc.array(fc.constantFrom(...SCOPES), { maxLength: 3 }),
+    metadata: fc.constant({}),
+  }),
+  { nil: undefined },
+)
+
+t.test('any rules say what they say read one by one', async () => {
+  const called = resource.filter(({ name, endpoint }) => name !== '*' && !endpoint.endsWith('*'))
+  fc.assert(
+    fc.property(rules, fc.array(fc.tuple(account, called), { maxLength: 8 }), (rules, calls) => {
+      const book = new RuleBook('mx', rules as readonly Rule[])
+      return calls.every(([account, resource]) => {
+        const { type, name, endpoint } = resource
+        const ruling = book.caller(account as Account | undefined).access(type, name, endpoint)
+        const access = ruling.granted ? 'GRANTED' : 'DENIED'
+        const told = ruling.rule === undefined ? 'denied by none' : `${access} by ${ruling.rule.id}`
+        return told === judgeNaively('mx', rules as readonly Rule[], account as never, resource)
+      })
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+t.test('the order in which rules were made does not matter', async () => {
+  fc.assert(
+    fc.property(rules, account, resource, (rules, account, { type, name, endpoint }) => {
+      const ask = (rules: readonly unknown[]) =>
+        new RuleBook('mx', rules as readonly Rule[])
+          .caller(account as Account | undefined)
+          .access(type, name, endpoint).rule?.id
+      return ask(rules) === ask([...rules].reverse())
+    }),
+  )
+})
+
+t.test('more callers and services than are remembered are judged alike', async (t) => {
+  const book = new RuleBook('mx', [toRule('a s7 GRANTED service:store:* 0')])
+  let granted = 0
+  for (let i = 0; i < 25_000; i++)
+    if (book.caller(toAccount([`s${i}`])).call('store', 'Store.Read').granted) granted++
+  t.equal(granted, 1)
+  const caller = book.caller(toAccount(['s7']))
+  for (let i = 0; i < 25_000; i++) if (caller.call(`service${i}`, 'X.Y').granted) granted++
+  t.equal(granted, 1)
+  t.ok(caller.call('store', 'Store.Read').granted)
+})

@@ -1,0 +1,110 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import t from 'tap'
+import {
+  issueToken,
+  verifyToken,
+  verifyTokenSync,
+} from '../../../../core/auth/token/access-token.ts'
+import type { Account } from '../../../../core/contracts/auth.ts'
+import { listTokenAttacks } from '../../../fixtures/token-attacks.ts'
+import { createTokenKey, listPublicKeys } from '../../../fixtures/token-keys.ts'
+
+const NOW_S = 1_800_000_000
+const JANE: Account = {
+  id: 'jane',
+  name: 'Jane',
+  type: 'user',
+  issuer: 'mx',
+  scopes: ['admin', 'staff'],
+  metadata: { team: 'blue' },
+}
+const key = createTokenKey()
+const keys = listPublicKeys(key)
+
+const verify = (token: string, nowS = NOW_S) => verifyToken(token, keys, nowS * 1000)
+
+t.test('a token says whose it is, until it ends', async (t) => {
+  const token = await issueToken(JANE, { key, id: 'one', nowMs: NOW_S * 1000, lifeS: 900 })
+  t.same(await verify(token), {
+    account: JANE,
+    id: 'one',
+    issuedMs: NOW_S * 1000,
+    endsMs: (NOW_S + 930) * 1000,
+  })
+  const [, claims] = token.split('.')
+  t.same(Object.keys(JSON.parse(Buffer.from(claims!, 'base64url').toString())).sort(), [
+    'aud',
+    'exp',
+    'iat',
+    'iss',
+    'jti',
+    'metadata',
+    'name',
+    'scopes',
+    'sub',
+    'type',
+  ])
+  await t.resolves(verify(token, NOW_S + 929), 'clocks may differ by 30 s')
+  await t.rejects(verify(token, NOW_S + 931), { name: 'TokenError', message: /exp/ })
+  await t.resolves(verify(token, NOW_S - 29))
+  await t.rejects(verify(token, NOW_S - 31), { name: 'TokenError', message: /iat/ })
+})
+
+t.test('a token lives an hour at most', async (t) => {
+  const token = await issueToken(JANE, { key, id: 'one', nowMs: NOW_S * 1000, lifeS: 1e9 })
+  t.equal((await verify(token)).endsMs, (NOW_S + 3630) * 1000)
+})
+
+t.test('tokens of two keys are taken while keys change', async (t) => {
+  const next = createTokenKey()
+  const both = listPublicKeys(key, next)
+  for (const signer of [key, next]) {
+    const options = { key: signer, id: 'one', nowMs: NOW_S * 1000, lifeS: 900 }
+    t.same((await verifyToken(await issueToken(JANE, options), both, NOW_S * 1000)).account, JANE)
+  }
+})
+
+const { good, attacks: ATTACKS } = listTokenAttacks(key, NOW_S)
+
+t.test('no token is taken that is not genuine', async (t) => {
+  t.equal((await verify(good)).account.id, 'jane', 'the one they are made from is')
+  for (const [what, token] of Object.entries(ATTACKS)) {
+    await t.rejects(verify(token), { name: 'TokenError' }, what)
+    t.throws(() => verifyTokenSync(token, keys, NOW_S * 1000), { name: 'TokenError' }, what)
+  }
+})
+
+t.test('at once or by the thread pool, a token says the same', async (t) => {
+  t.same(verifyTokenSync(good, keys, NOW_S * 1000), await verify(good))
+})
+
+t.test('no key of another kind proves a token, whatever its name', async (t) => {
+  for (const kind of ['rsa', 'ec'] as const) {
+    const { privateKey, publicKey } =
+      kind === 'rsa'
+        ? generateKeyPairSync(kind, { modulusLength: 512 })
+        : generateKeyPairSync(kind, { namedCurve: 'P-256' })
+    const text = good.slice(0, good.lastIndexOf('.'))
+    const by = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
+    const signature = sign('sha256', Buffer.from(text), by).toString('base64url')
+    t.equal(signature.length, 86, 'as long as one of Ed25519')
+    const others = new Map([[key.id, publicKey]])
+    await t.rejects(
+      verifyToken(`${text}.${signature}`, others, NOW_S * 1000),
+      { name: 'TokenError', message: /another kind/ },
+      kind,
+    )
+  }
+})
+
+t.test('what is wrong with a token quotes nothing of it', async (t) => {
+  for (const [what, token] of Object.entries(ATTACKS)) {
+    const error = await verify(token).catch((error: Error) => error)
+    const parts = token.split('.').filter((part) => part.length > 8)
+    t.notOk(
+      parts.some((part) => (error as Error).message.includes(part)),
+      what,
+    )
+    t.notMatch((error as Error).message, /[^\x20-\x7e]/, what)
+  }
+})

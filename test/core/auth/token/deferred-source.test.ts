@@ -1,0 +1,16 @@
+import t from 'tap'
+import { createLateSource } from '../../../../core/auth/token/deferred-source.ts'
+import { MemoryAuthSource } from '../../../fixtures/auth-source.ts'
+
+t.test('who asks before it can be asked waits until then', async (t) => {
+  const { source, ask } = createLateSource()
+  const { signal } = new AbortController()
+  const rules = source.watchRules('mx', signal)[Symbol.asyncIterator]().next()
+  const tokens = source.watchTokens(signal)[Symbol.asyncIterator]().next()
+  const names = source.watchNamespaces(signal)[Symbol.asyncIterator]().next()
+  const memory = new MemoryAuthSource()
+  ask(memory)
+  t.match((await rules).value, [{ id: 'default' }])
+  t.same((await names).value, new Set())
+  t.ok((await tokens).value.keys.has(memory.key.id))
+})

@@ -1,0 +1,233 @@
+import { mock } from 'node:test'
+import t from 'tap'
+import { createLoginLimit, type LoginAttempt } from '../../../../core/auth/token/login-limit.ts'
+import { createSecretHasher } from '../../../../core/auth/token/secret-hash.ts'
+import { badRequest } from '../../../../sdk/errors.ts'
+
+const ID = 'auth.Auth.Token'
+const JANE: LoginAttempt = { namespace: 'mx', account: 'jane', address: '192.0.2.1' }
+
+function open() {
+  const clock = { ms: 1_000_000 }
+  const limit = createLoginLimit(() => clock.ms)
+  const fail = (attempt: LoginAttempt) =>
+    limit
+      .run(attempt, ID, async () => {
+        throw badRequest(ID, 'Secret not correct')
+      })
+      .then(
+        () => 200,
+        ({ code }: { code: number }) => code,
+      )
+  const succeed = (attempt: LoginAttempt) => limit.run(attempt, ID, async () => 'in')
+  return { clock, limit, fail, succeed }
+}
+
+t.test('five failures a minute of an account from one address are enough', async (t) => {
+  const { clock, fail, succeed } = open()
+  for (let i = 0; i < 5; i++) t.equal(await fail(JANE), 400)
+  clock.ms += 15_000
+  await t.rejects(succeed(JANE), {
+    ...{ id: ID, code: 429, headers: ['retry-after', '45'] },
+    message: 'too many failed logins, try again in 45 s',
+  })
+  t.equal(await succeed({ ...JANE, account: 'john' }), 'in', 'others may')
+  t.equal(await succeed({ ...JANE, namespace: 'acme' }), 'in')
+  t.equal(await succeed({ ...JANE, address: '192.0.2.2' }), 'in')
+  clock.ms += 45_000
+  t.equal(await succeed(JANE), 'in')
+})
+
+t.test('who knows the secret is never slowed down', async (t) => {
+  const { succeed, fail } = open()
+  for (let i = 0; i < 4; i++) await fail(JANE)
+  for (let i = 0; i < 100; i++) await succeed(JANE)
+  t.equal(await fail(JANE), 400)
+  t.equal(await fail(JANE), 429)
+})
+
+t.test('addresses of one network of IPv6 are one', async (t) => {
+  const { fail } = open()
+  const from = (i: number) => ({ ...JANE, address: `2001:db8:0:1::${(i + 1).toString(16)}` })
+  for (let i = 0; i < 5; i++) t.equal(await fail(from(i)), 400)
+  t.equal(await fail(from(5)), 429)
+  t.equal(await fail({ ...JANE, address: '2001:db8:0:2::1' }), 400)
+  for (let i = 0; i < 25; i++) t.equal(await fail({ ...from(i), account: `a${i}` }), 400)
+  t.equal(await fail({ ...from(40), account: 'other' }), 429)
+})
+
+t.test('counts all loopback addresses as one', async (t) => {
+  const { fail } = open()
+  const addresses = ['127.0.0.1', '127.0.0.2', '127.255.3.4', '::1', '::ffff:127.0.0.5']
+  for (const address of addresses) t.equal(await fail({ ...JANE, address }), 400)
+  t.equal(await fail({ ...JANE, address: '127.0.0.6' }), 429)
+})
+
+t.test('an address that tries many accounts is refused', async (t) => {
+  const { fail } = open()
+  for (let i = 0; i < 30; i++) t.equal(await fail({ ...JANE, account: `a${i}` }), 400)
+  t.equal(await fail({ ...JANE, account: 'a30' }), 429)
+  t.equal(await fail({ ...JANE, address: '192.0.2.9', account: 'a30' }), 400)
+})
+
+t.test(
+  'an account many addresses try is refused, but not to where it has logged in from',
+  async (t) => {
+    const { fail, succeed } = open()
+    await succeed(JANE)
+    for (let i = 0; i < 50; i++) t.equal(await fail({ ...JANE, address: `198.51.100.${i}` }), 400)
+    await t.rejects(succeed({ ...JANE, address: '192.0.2.7' }), { code: 429 })
+    t.equal(await succeed(JANE), 'in')
+  },
+)
+
+t.test(
+  'guesses from many addresses do not keep out who is on the machine of the server',
+  async (t) => {
+    const { fail, succeed } = open()
+    for (let i = 0; i < 50; i++) await fail({ ...JANE, address: `198.51.100.${i}` })
+    t.equal(await fail({ ...JANE, address: '203.0.113.1' }), 429)
+    for (const address of ['127.0.0.1', '::1'])
+      t.equal(await succeed({ ...JANE, address }), 'in', address)
+  },
+)
+
+t.test('of those without an address all count together', async (t) => {
+  const { fail } = open()
+  for (let i = 0; i < 300; i++) t.equal(await fail({ ...JANE, account: `a${i}`, address: '' }), 400)
+  t.equal(await fail({ ...JANE, account: 'a300', address: '' }), 429)
+})
+
+t.test(
+  'a crowd that tries at once has no more attempts, and one that knows all get in',
+  async (t) => {
+    const { fail, succeed } = open()
+    const failed = await Promise.all(Array.from({ length: 50 }, () => fail(JANE)))
+    t.equal(failed.filter((code) => code === 400).length, 5)
+    t.equal(failed.filter((code) => code === 429).length, 45)
+    const john = { ...JANE, account: 'john' }
+    const all = await Promise.all(Array.from({ length: 50 }, () => succeed(john)))
+    t.equal(all.length, 50)
+  },
+)
+
+t.test('what is the fault of the server is no failed login', async (t) => {
+  const { limit, succeed } = open()
+  for (let i = 0; i < 10; i++)
+    await t.rejects(
+      limit.run(JANE, ID, async () => {
+        throw new Error('the store is away')
+      }),
+    )
+  t.equal(await succeed(JANE), 'in')
+})
+
+t.test(
+  'that attempts are refused is told once a minute of each limit, however many come',
+  async (t) => {
+    const { clock, limit, fail } = open()
+    let told = 0
+    const refuse = (attempt: LoginAttempt) =>
+      t.rejects(
+        limit.run(
+          attempt,
+          ID,
+          async () => 'in',
+          () => told++,
+        ),
+        { code: 429 },
+      )
+    for (let i = 0; i < 5; i++) await fail(JANE)
+    t.equal(told, 0)
+    for (let i = 0; i < 3; i++) await refuse(JANE)
+    t.equal(told, 1)
+    for (let i = 0; i < 25; i++) await fail({ ...JANE, account: `a${i}` })
+    for (let i = 0; i < 100; i++) await refuse({ ...JANE, account: `b${i}` })
+    t.equal(told, 2, 'names that are made up are of one address')
+    clock.ms += 60_000
+    for (let i = 0; i < 5; i++) await fail(JANE)
+    await refuse(JANE)
+    t.equal(told, 3)
+  },
+)
+
+t.test('more than wait already are refused', async (t) => {
+  const { limit } = open()
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const running = Array.from({ length: 1005 }, () => limit.run(JANE, ID, () => held))
+  await t.rejects(
+    limit.run(JANE, ID, () => held),
+    { code: 503, headers: ['retry-after', '5'] },
+  )
+  release()
+  await Promise.all(running)
+})
+
+t.test('addresses that have logged in before have priority', async (t) => {
+  const { limit } = open()
+  const turnOf = (attempt: LoginAttempt) => limit.run(attempt, ID, async (turn) => turn)
+  t.match(await turnOf(JANE), { key: '192.0.2.1', hasPriority: false, maxWaitMs: 5000 })
+  t.match(await turnOf({ ...JANE, account: 'john' }), { hasPriority: true })
+  t.match(await turnOf({ ...JANE, address: '192.0.2.2' }), { hasPriority: false })
+  const unknown = { ...JANE, address: '' }
+  await turnOf(unknown)
+  t.match(await turnOf(unknown), { hasPriority: false }, 'no address is not one that is known')
+})
+
+t.test('an attempt that waits too long for others is 503 with Retry-After', async (t) => {
+  const clock = { ms: 1_000_000, stepMs: 0 }
+  const limit = createLoginLimit(() => {
+    clock.ms += clock.stepMs
+    return clock.ms
+  })
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const running = Array.from({ length: 5 }, () => limit.run(JANE, ID, () => held))
+  clock.stepMs = 2000
+  await t.rejects(
+    limit.run(JANE, ID, () => held),
+    { code: 503, headers: ['retry-after', '5'], message: /the wait exceeds 5 s/ },
+  )
+  release()
+  await Promise.all(running)
+})
+
+t.test(
+  'in a flood on a slow machine, an address that logged in before is next, whenever that is',
+  async (t) => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    t.teardown(() => mock.timers.reset())
+    const running: (() => void)[] = []
+    const hasher = createSecretHasher('auth', 4, async () => {
+      await new Promise<void>((resolve) => running.push(resolve))
+      return Buffer.alloc(32)
+    })
+    const { clock, limit, succeed } = open()
+    await succeed(JANE)
+    const logIn = (address: string) =>
+      limit
+        .run({ ...JANE, address, account: address }, ID, (turn) => hasher.hash('x', turn))
+        .then(
+          () => 'in',
+          ({ code }: { code: number }) => code,
+        )
+    const strangers = Array.from({ length: 40 }, (_, i) => logIn(`198.51.100.${i}`))
+    // More than one address may try at a time.
+    const known = Array.from({ length: 40 }, () => logIn(JANE.address))
+    await new Promise(setImmediate)
+    clock.ms += 60_000
+    mock.timers.tick(60_000)
+    t.same(await Promise.all(strangers.slice(2)), Array(38).fill(503))
+    for (let i = 0; i < 42; i++) {
+      running.shift()?.()
+      await new Promise(setImmediate)
+    }
+    t.same(await Promise.all(known), Array(40).fill('in'))
+    t.same(await Promise.all(strangers.slice(0, 2)), ['in', 'in'], 'those whose turn it was')
+  },
+)

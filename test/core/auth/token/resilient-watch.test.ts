@@ -1,0 +1,61 @@
+import t from 'tap'
+import { KeptWatch } from '../../../../core/auth/token/resilient-watch.ts'
+import { until } from '../../../contracts/registry.ts'
+
+function open<T>(start: (signal: AbortSignal) => AsyncIterable<T>, waitMs = 5000) {
+  const changes: [T, T][] = []
+  const outages: (string | undefined)[] = []
+  const watch = new KeptWatch<T>({
+    open: start,
+    onChange: (value, before) => void changes.push([value, before]),
+    onOutage: (reason) => void outages.push(reason?.message),
+    waitMs,
+  })
+  return { watch, changes, outages }
+}
+
+t.test('a watch that breaks is begun anew, and its value stays meanwhile', async (t) => {
+  let begun = 0
+  const { watch, changes, outages } = open(async function* (signal) {
+    begun++
+    if (begun === 2) throw new Error('broken')
+    yield begun
+    if (begun === 3)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  })
+  t.equal(watch.value, undefined)
+  t.equal(await watch.first(), 1)
+  await until(() => begun === 2)
+  t.equal(watch.value, 1)
+  await until(() => watch.value === 3)
+  t.same(changes, [[3, 1]])
+  t.same(outages, ['the watch has ended', 'broken', undefined])
+  watch.close()
+  t.equal(begun, 3)
+})
+
+/** A watch that cannot be begun. */
+const breakDown = (): AsyncIterable<number> => {
+  throw new Error('broken')
+}
+
+t.test('whoever waits for the first value learns why there is none', async (t) => {
+  const { watch } = open(breakDown)
+  await t.rejects(watch.first(), { message: 'broken' })
+  await t.rejects(watch.first(), { message: 'broken' }, 'and whoever comes later')
+  watch.close()
+})
+
+t.test('closing ends waiting, and an outage', async (t) => {
+  const waiting = open(async function* (): AsyncGenerator<number, void, undefined> {
+    await new Promise(() => {})
+  })
+  const first = waiting.watch.first()
+  waiting.watch.close()
+  await t.rejects(first, { message: 'it is watched no more' })
+  t.same(waiting.outages, [])
+  const broken = open(breakDown)
+  await t.rejects(broken.watch.first())
+  broken.watch.close()
+  t.same(broken.outages.at(-1), undefined)
+})

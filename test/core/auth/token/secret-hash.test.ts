@@ -1,0 +1,83 @@
+import { scryptSync } from 'node:crypto'
+import t from 'tap'
+import { createSecretHasher } from '../../../../core/auth/token/secret-hash.ts'
+
+const CHEAP = 4
+
+t.test('a secret matches its own hash only', async (t) => {
+  const hasher = createSecretHasher('auth', CHEAP)
+  const hash = await hasher.hash('correct horse')
+  t.match(hash, /^\$scrypt\$ln=4,r=8,p=5\$[\w+/]{22}\$[\w+/]{43}$/)
+  t.ok(await hasher.matches('correct horse', hash))
+  for (const other of ['correct horsE', 'correct horse ', '', '\0'])
+    t.notOk(await hasher.matches(other, hash))
+  t.not(await hasher.hash('correct horse'), hash, 'each is salted')
+})
+
+t.test(
+  'hashes are those of scrypt (RFC 7914), whatever they cost when they were made',
+  async (t) => {
+    const hasher = createSecretHasher('auth')
+    const salt = Buffer.from('NaCl')
+    const hash = scryptSync('password', salt, 32, { N: 1024, r: 8, p: 16 })
+    const text = `$scrypt$ln=10,r=8,p=16$${salt.toString('base64').replace(/=/g, '')}$${hash.toString('base64').replace(/=/g, '')}`
+    t.equal(hash.toString('hex').slice(0, 16), 'fdbabe1c9d347200', 'test vector of the RFC')
+    t.ok(await hasher.matches('password', text))
+    t.notOk(await hasher.matches('Password', text))
+  },
+)
+
+t.test('a secret is the same however its characters are composed', async (t) => {
+  const hasher = createSecretHasher('auth', CHEAP)
+  t.ok(await hasher.matches('zoe\u0308', await hasher.hash('zo\u00eb')))
+})
+
+t.test('nobody and malformed hashes match nothing', async (t) => {
+  const hasher = createSecretHasher('auth', CHEAP)
+  for (const hash of [undefined, '', 'plain', '$scrypt$ln=4$a$b', '$2b$10$abc'])
+    t.notOk(await hasher.matches('plain', hash))
+})
+
+t.test('of too many at once the last are refused, the others are answered', async (t) => {
+  const hasher = createSecretHasher('auth', CHEAP)
+  const asked = Array.from({ length: 110 }, () => hasher.matches('x', undefined))
+  const settled = await Promise.allSettled(asked)
+  const refused = settled.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+  t.equal(refused.length, 110 - 102)
+  for (const error of refused) t.match(error.message, /^Too many password checks/)
+  t.equal(await hasher.matches('x', undefined), false, 'and later ones are, too')
+})
+
+t.test('a check with priority goes before a flood of strangers', async (t) => {
+  const hasher = createSecretHasher('auth', CHEAP)
+  const done: string[] = []
+  const check = async (key: string, hasPriority = false): Promise<void> => {
+    await hasher.matches('x', undefined, { key, hasPriority })
+    done.push(key)
+  }
+  const flood = Array.from({ length: 120 }, (_, i) => check(`198.51.100.${i}`))
+  await Promise.all([check('192.0.2.1', true), ...flood])
+  t.ok(done.indexOf('192.0.2.1') <= 4, `it was number ${done.indexOf('192.0.2.1')}`)
+})
+
+t.test('many checks of one address delay the check of another by one', async (t) => {
+  const hasher = createSecretHasher('auth', CHEAP)
+  const done: string[] = []
+  const check = async (key: string): Promise<void> => {
+    await hasher.matches('x', undefined, { key })
+    done.push(key)
+  }
+  const flood = Array.from({ length: 60 }, () => check('198.51.100.1'))
+  await Promise.all([...flood, check('192.0.2.1')])
+  t.ok(done.indexOf('192.0.2.1') <= 4, `it was number ${done.indexOf('192.0.2.1')}`)
+})
+
+t.test('a check that waits too long is 503 with Retry-After', async (t) => {
+  const hasher = createSecretHasher('auth')
+  const running = [0, 1].map(() => hasher.matches('x', undefined))
+  await t.rejects(hasher.matches('x', undefined, { key: 'late', maxWaitMs: 0 }), {
+    ...{ id: 'auth', code: 503, headers: ['retry-after', '5'] },
+    message: 'Too many password checks: the wait exceeds 5 s. Try again later.',
+  })
+  await Promise.all(running)
+})

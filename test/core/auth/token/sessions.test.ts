@@ -1,0 +1,113 @@
+import t from 'tap'
+import { issueToken } from '../../../../core/auth/token/access-token.ts'
+import { Sessions } from '../../../../core/auth/token/sessions.ts'
+import type { Session } from '../../../../core/contracts/auth.ts'
+import { createTokenKey, listPublicKeys } from '../../../fixtures/token-keys.ts'
+
+const START_MS = 1_800_000_000_000
+
+/** With a clock, keys and revocations of its own. */
+function open() {
+  const state = { nowMs: START_MS, keys: listPublicKeys(), revoked: new Set<string>(), looked: 0 }
+  const sessions = new Sessions({
+    keys: () => {
+      state.looked++
+      return state.keys
+    },
+    isRevoked: ({ id }: Session) => state.revoked.has(id),
+    nowMs: () => state.nowMs,
+  })
+  const key = createTokenKey()
+  state.keys = listPublicKeys(key)
+  const account = {
+    ...({ id: 'jane', name: 'Jane', type: 'user', issuer: 'mx' } as const),
+    scopes: ['staff'],
+    metadata: {},
+  }
+  const issue = (id: string) => issueToken(account, { key, id, nowMs: state.nowMs, lifeS: 900 })
+  return { state, sessions, issue }
+}
+
+t.test('a token is verified once', async (t) => {
+  const { state, sessions, issue } = open()
+  const token = await issue('a')
+  t.equal(sessions.recall(token), undefined)
+  const session = sessions.verify(token)
+  t.notOk(session instanceof Promise, 'at once')
+  t.equal(state.looked, 1)
+  t.equal(sessions.recall(token), session)
+})
+
+t.test('of the tokens of one millisecond one holds up the event loop', async (t) => {
+  const { state, sessions, issue } = open()
+  const [a, b, c] = await Promise.all(['a', 'b', 'c'].map(issue))
+  t.notOk(sessions.verify(a!) instanceof Promise)
+  const verifying = sessions.verify(b!)
+  t.ok(verifying instanceof Promise)
+  t.equal(sessions.recall(b!), undefined)
+  t.equal(sessions.verify(b!), verifying, 'verified once, too')
+  t.equal(await verifying, sessions.recall(b!))
+  state.nowMs++
+  t.notOk(sessions.verify(c!) instanceof Promise)
+})
+
+t.test('a token is known until it ends', async (t) => {
+  const { state, sessions, issue } = open()
+  const token = await issue('a')
+  await sessions.verify(token)
+  state.nowMs += 929_000
+  t.ok(sessions.recall(token))
+  state.nowMs += 1000
+  t.equal(sessions.recall(token), undefined)
+  state.nowMs += 1000
+  t.throws(() => sessions.verify(token), { name: 'TokenError' })
+})
+
+t.test('a token that only ends as a known one does is another one', async (t) => {
+  const { sessions, issue } = open()
+  const token = await issue('a')
+  await sessions.verify(token)
+  const [head, , signature] = token.split('.')
+  const claims = Buffer.from(JSON.stringify({ sub: 'admin' })).toString('base64url')
+  const forged = `${head}.${claims}.${signature}`
+  t.equal(sessions.recall(forged), undefined)
+  await t.rejects(async () => sessions.verify(forged), { name: 'TokenError' })
+  t.equal(sessions.recall(token)?.account.id, 'jane')
+})
+
+t.test('a wrong token is not remembered', async (t) => {
+  const { state, sessions, issue } = open()
+  const token = await issue('a')
+  const { keys } = state
+  state.keys = listPublicKeys()
+  t.throws(() => sessions.verify(token), { message: 'signed with an unknown key' })
+  state.keys = keys
+  t.match(await sessions.verify(token), { id: 'a' })
+})
+
+t.test('a revoked token is forgotten at once, and not taken again; others stay', async (t) => {
+  const { state, sessions, issue } = open()
+  const [a, b] = [await issue('a'), await issue('b')]
+  await Promise.all([sessions.verify(a), sessions.verify(b)])
+  state.revoked.add('a')
+  sessions.forget()
+  t.equal(sessions.recall(a), undefined)
+  t.ok(sessions.recall(b))
+  for (const how of ['by the thread pool', 'at once']) {
+    const taking = async () => sessions.verify(a)
+    await t.rejects(taking, { name: 'TokenError', message: 'revoked' }, how)
+    state.nowMs++
+  }
+})
+
+t.test('a key that is taken away while a token is verified takes the token along', async (t) => {
+  const { state, sessions, issue } = open()
+  const token = await issue('a')
+  t.notOk(sessions.verify(await issue('b')) instanceof Promise)
+  const verifying = sessions.verify(token)
+  t.ok(verifying instanceof Promise)
+  state.keys = listPublicKeys()
+  sessions.forget(true)
+  await t.rejects(async () => verifying, { message: 'signed with an unknown key' })
+  t.equal(sessions.recall(token), undefined)
+})

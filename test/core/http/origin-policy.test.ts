@@ -1,0 +1,54 @@
+import t from 'tap'
+import { compilePages, refuseOrigin } from '../../../core/http/origin-policy.ts'
+import { TestExchange } from '../../../sdk/testing.ts'
+
+function isAllowed(listed: readonly string[], origins: readonly string[]): boolean {
+  return compilePages(listed)(new TestExchange({ headers: { origin: origins } }))
+}
+
+t.test('listed origins, in any letter case, and no others', async (t) => {
+  const listed = ['https://a.test', 'http://B.test:81', 'https://[::1]']
+  const rows: [string[], boolean][] = [
+    [[], true],
+    [['https://a.test'], true],
+    [['https://A.test'], true],
+    [['http://b.test:81'], true],
+    [['https://[::1]'], true],
+    [['http://a.test'], false],
+    [['https://a.test:444'], false],
+    [['https://x.a.test'], false],
+    [['http://localhost'], false],
+    [['null'], false],
+    [[''], false],
+    [['https://a.test', 'https://a.test'], false],
+  ]
+  for (const [origins, allowed] of rows) t.equal(isAllowed(listed, origins), allowed, `${origins}`)
+  t.notOk(isAllowed([], ['https://a.test']), 'an empty list allows no page')
+  t.ok(isAllowed([], []), 'who is no browser passes')
+})
+
+t.test('a list of what is no origin is refused when it is compiled', async (t) => {
+  for (const text of [
+    'a.test',
+    'https://a.test/',
+    'https://a.test:443',
+    '*',
+    '',
+    'https://*.a.test',
+    'null',
+  ]) {
+    t.throws(() => compilePages([text]), {
+      name: 'TypeError',
+      message: `origin must be scheme and host as in https://app.example.com, got ${JSON.stringify(text)}`,
+    })
+  }
+})
+
+t.test('who may not is told so, and nothing else', async (t) => {
+  t.strictSame(refuseOrigin('greeter').toBody(), {
+    Id: 'greeter',
+    Code: 403,
+    Detail: 'WebSockets from pages of this origin are not allowed',
+    Status: 'Forbidden',
+  })
+})

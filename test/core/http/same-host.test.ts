@@ -1,0 +1,18 @@
+import t from 'tap'
+import { isSameHost } from '../../../core/http/same-host.ts'
+
+t.test('a page is of the host it came from, its port included', async (t) => {
+  const rows: [string, string, boolean][] = [
+    ['http://app.test', 'app.test', true],
+    ['https://app.test', 'app.test', true],
+    ['https://App.Test', 'app.test', true],
+    ['https://app.test', 'app.test:443', true],
+    ['https://app.test', 'app.test:80', false],
+    ['https://app.test:8443', 'app.test', false],
+    ['https://app.test.evil.test', 'app.test', false],
+    ['https://app.test@evil.test', 'app.test', false],
+    ['null', 'null', false],
+    ['', '', false],
+  ]
+  for (const [origin, host, same] of rows) t.equal(isSameHost(origin, host), same, origin)
+})

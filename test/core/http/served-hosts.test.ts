@@ -1,0 +1,17 @@
+import t from 'tap'
+import { compileHosts } from '../../../core/http/served-hosts.ts'
+
+t.test('this machine as such is served, by whatever port, and names of the list', async (t) => {
+  const isServed = compileHosts(['App.example.com', '*.apps.example.com'])
+  for (const host of [
+    ...['localhost', 'LOCALHOST:8080', 'a.localhost', '127.0.0.1', '10.1.2.3:80', '[::1]:8080'],
+    ...['app.example.com', 'app.example.com.:443', 'a.apps.example.com', 'a.b.apps.example.com'],
+  ])
+    t.ok(isServed(host), host)
+  for (const host of ['', 'example.com', 'apps.example.com', 'localhost.example.com', '1.2.3'])
+    t.notOk(isServed(host), host)
+})
+
+t.test('what is no name is told', async (t) => {
+  t.throws(() => compileHosts(['http://a']), { message: /allow must be names .* got "http:\/\/a"/ })
+})

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect, constants } from 'node:http2'
+import t, { type Test } from 'tap'
+import type { Step } from '../../../../core/chain.ts'
+import { bodyMemory } from '../../../../core/limits/memory-budget.ts'
+import { createNodeListener } from '../../../../core/listener/node/listener.ts'
+import { openListener } from '../../../fixtures/open-listener.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+
+/** A listener, and connections to it that know its settings. */
+async function open(t: Test, connections: number, handle: Step) {
+  const opened = await openListener(t, createNodeListener, handle, { http2: 'cleartext' })
+  const sessions = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const session = connect(`http://127.0.0.1:${opened.port}`)
+      t.teardown(() => session.destroy())
+      await once(session, 'remoteSettings')
+      return session
+    }),
+  )
+  return { ...opened, sessions }
+}
+
+/** Sends a POST and resolves with its status, or the name of the reset. */
+function post(session: ClientHttp2Session, body: string): Promise<number | string> {
+  const stream = session.request({ ':method': 'POST', ':path': '/' })
+  let status: number | string = 'none'
+  stream.on('response', (headers) => {
+    status = headers[':status']!
+  })
+  stream.on('error', () => {})
+  stream.end(body)
+  stream.resume()
+  return new Promise((resolve) => {
+    stream.on('close', () => {
+      const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
+      resolve(isRefused ? 'REFUSED_STREAM' : status)
+    })
+  })
+}
+
+t.test('begins at most 64 requests of a burst in one tick, and serves all', async (t) => {
+  let ofTick = 0
+  let most = 0
+  const { sessions } = await open(t, 10, (x) => {
+    if (ofTick++ === 0) setImmediate(() => (ofTick = 0))
+    most = Math.max(most, ofTick)
+    x.reply(200, '')
+  })
+  const all = await Promise.all(
+    sessions.flatMap((session) => Array.from({ length: 100 }, () => post(session, 'hello'))),
+  )
+  t.same(new Set(all), new Set([200]))
+  t.equal(all.length, 1000)
+  // Those from the network and those that waited may fall between two immediates of this test.
+  t.ok(most <= 2 * 64, `${most} in one tick`)
+})
+
+t.test('rejects requests of one client beyond 1024 that wait with REFUSED_STREAM', async (t) => {
+  const { sessions, gateway } = await open(t, 30, (x) => x.reply(200, ''))
+  const all = await Promise.all(
+    sessions.flatMap((session) => Array.from({ length: 100 }, () => post(session, 'hello'))),
+  )
+  const served = all.filter((result) => result === 200).length
+  t.equal(all.filter((result) => result === 'REFUSED_STREAM').length, all.length - served)
+  t.ok(served >= 1024, `${served} were served`)
+  t.ok(served < all.length, 'others were rejected')
+  t.equal(await post(sessions[0]!, 'hello'), 200, 'and may be sent again')
+  t.equal(gateway.inFlight, 0)
+  await until(() => bodyMemory.usedBytes === 0)
+})
+
+t.test('rejects the largest waiting requests when their bodies exceed max_buffered', async (t) => {
+  const { maxBytes } = bodyMemory
+  t.teardown(() => {
+    bodyMemory.maxBytes = maxBytes
+  })
+  bodyMemory.maxBytes = 1024 * 1024
+  const { sessions } = await open(t, 8, (x) => {
+    // Work, so that others wait for several ticks.
+    const untilMs = performance.now() + 3
+    while (performance.now() < untilMs);
+    x.reply(200, '')
+  })
+  const body = 'x'.repeat(32 * 1024)
+  const all = await Promise.all(
+    sessions.flatMap((session) => Array.from({ length: 30 }, () => post(session, body))),
+  )
+  t.same([...new Set(all)].sort(), [200, 'REFUSED_STREAM'])
+  await until(() => bodyMemory.usedBytes === 0)
+})

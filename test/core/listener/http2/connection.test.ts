@@ -1,0 +1,185 @@
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import t from 'tap'
+import type { Exchange } from '../../../../core/exchange.ts'
+import { createNodeListener } from '../../../../core/listener/node/listener.ts'
+import {
+  END_STREAM,
+  FRAME,
+  type Frame,
+  Http2Raw,
+  toBlock,
+  toFrame,
+  toRequest,
+} from '../../../fixtures/http2-raw.ts'
+import { openListener } from '../../../fixtures/open-listener.ts'
+
+const ENHANCE_YOUR_CALM = 11
+
+const open = (t: Parameters<typeof openListener>[0], handle: (x: Exchange) => void) =>
+  openListener(t, createNodeListener, handle, { http2: 'cleartext' })
+
+const isGoaway = ({ type }: Frame) => type === FRAME.GOAWAY
+const isReplyTo = (stream: number) => (frame: Frame) =>
+  frame.type === FRAME.HEADERS && frame.stream === stream
+
+async function until(test: () => boolean): Promise<void> {
+  while (!test()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** `GOAWAY`: the last stream that was taken, and why (RFC 9113 §6.8). */
+const readGoaway = ({ payload }: Frame) => ({
+  last: payload.readUInt32BE(0),
+  code: payload.readUInt32BE(4),
+})
+
+t.test(
+  'requests that are taken back at once end the connection, and what is under way is answered',
+  async (t) => {
+    let held: Exchange | undefined
+    const { port, served, gateway } = await open(t, (x) => {
+      if (x.path === '/held') held = x
+    })
+    const raw = new Http2Raw(port)
+    const stream = raw.open(toRequest('/held'))
+    await until(() => held !== undefined)
+    const cancel = Buffer.from([0, 0, 0, 8])
+    for (let i = 0; i < 900; i++)
+      raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/taken-back')), cancel))
+    const { code } = readGoaway(await raw.until(isGoaway))
+    t.equal(code, ENHANCE_YOUR_CALM)
+    t.ok(served.length < 300, `${served.length} were begun`)
+    held!.reply(200, 'answered')
+    await raw.until(isReplyTo(stream))
+    await raw.client.ended()
+    await until(() => gateway.inFlight === 0)
+    raw.destroy()
+  },
+)
+
+t.test('a client that takes back now and then goes on', async (t) => {
+  const { port } = await open(t, (x) => {
+    if (x.path === '/next') x.reply(200, 'next')
+  })
+  const raw = new Http2Raw(port)
+  for (let i = 0; i < 50; i++)
+    raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/')), Buffer.from([0, 0, 0, 8])))
+  await raw.until(isReplyTo(raw.open(toRequest('/next'))))
+  t.notOk(raw.frames.some(isGoaway))
+  raw.destroy()
+})
+
+t.test('streams beyond the bound are refused, and those below it served', async (t) => {
+  const held: Exchange[] = []
+  const { port } = await open(t, (x) => void held.push(x))
+  const raw = new Http2Raw(port)
+  // As one that has not yet read of the bound: for one that has, it is an error of the connection.
+  const streams = Array.from({ length: 140 }, () => raw.open(toRequest('/')))
+  await raw.until(({ type, stream }) => type === FRAME.RST_STREAM && stream === streams.at(-1))
+  const refused = raw.frames.filter(({ type }) => type === FRAME.RST_STREAM)
+  t.equal(refused.length, 140 - 128)
+  t.ok(
+    refused.every(({ payload }) => payload.readUInt32BE(0) === 7),
+    'REFUSED_STREAM',
+  )
+  await until(() => held.length === 128)
+  for (const x of held) x.reply(204)
+  await raw.until(isReplyTo(streams[127]!))
+  raw.destroy()
+})
+
+const floods: [title: string, flood: (raw: Http2Raw) => void][] = [
+  [
+    'a head that goes on for ever in CONTINUATION',
+    (raw) => {
+      raw.send(toFrame(FRAME.HEADERS, END_STREAM, 1, toBlock(toRequest('/'))))
+      for (let i = 0; i < 200; i++)
+        raw.send(toFrame(FRAME.CONTINUATION, 0, 1, toBlock(['x-a', 'b'.repeat(1000)])))
+    },
+  ],
+  [
+    'PING whose answers are not read',
+    (raw) => {
+      raw.client.socket.pause()
+      const ping = toFrame(FRAME.PING, 0, 0, Buffer.alloc(8))
+      for (let i = 0; i < 400; i++) raw.send(...Array.from({ length: 1000 }, () => ping))
+    },
+  ],
+  [
+    'SETTINGS whose acknowledgements are not read',
+    (raw) => {
+      raw.client.socket.pause()
+      const settings = toFrame(FRAME.SETTINGS, 0, 0)
+      for (let i = 0; i < 400; i++) raw.send(...Array.from({ length: 1000 }, () => settings))
+    },
+  ],
+  [
+    'empty DATA frames',
+    (raw) => {
+      const stream = raw.open(toRequest('/'), 0)
+      for (let i = 0; i < 3000; i++) raw.send(toFrame(FRAME.DATA, 0, stream))
+    },
+  ],
+]
+for (const [title, flood] of floods) {
+  t.test(`a flood ends the connection: ${title}`, async (t) => {
+    const { port, listener, gateway } = await open(t, () => {})
+    const raw = new Http2Raw(port)
+    await until(() => listener.connections === 1)
+    flood(raw)
+    await until(() => listener.connections === 0)
+    t.equal(gateway.inFlight, 0)
+    raw.destroy()
+  })
+}
+
+t.test('GOAWAY tells the last request that was taken, and each up to it is answered', async (t) => {
+  const { port, listener, served } = await open(t, (x) => {
+    setTimeout(() => x.reply(200, 'done'), 20)
+  })
+  const raw = new Http2Raw(port)
+  const before = Array.from({ length: 20 }, () => raw.open(toRequest('/before')))
+  await until(() => served.length === 20)
+  listener.drain()
+  const crossing = raw.open(toRequest('/crossing'))
+  const { last, code } = readGoaway(await raw.until(isGoaway))
+  t.equal(code, 0)
+  t.ok(last >= before.at(-1)! && last <= crossing)
+  await raw.client.ended()
+  raw.destroy()
+  const answered = raw.frames
+    .filter(({ type }) => type === FRAME.HEADERS)
+    .map(({ stream }) => stream)
+  for (let stream = 1; stream <= last; stream += 2) t.ok(answered.includes(stream), `${stream}`)
+  t.equal(served.length, answered.length, 'what was not taken was not begun')
+  await until(() => listener.connections === 0)
+})
+
+t.test('a client that leaves ends all its exchanges', async (t) => {
+  const held: Exchange[] = []
+  const { port, gateway } = await open(t, (x) => void held.push(x))
+  const client = connect(`http://127.0.0.1:${port}`)
+  client.on('error', () => {})
+  for (const path of ['/1', '/2']) client.request({ ':path': path }).on('error', () => {})
+  await until(() => held.length === 2)
+  held[0]!.reply(200, Buffer.alloc(16 * 1024 * 1024))
+  client.destroy()
+  await until(() => gateway.inFlight === 0)
+  t.ok(held.every((x) => x.aborted))
+})
+
+t.test('a request taken back ends its exchange, and the others go on', async (t) => {
+  const held: Exchange[] = []
+  const { port } = await open(t, (x) => void held.push(x))
+  const client = connect(`http://127.0.0.1:${port}`)
+  t.teardown(() => client.destroy())
+  const [first, second] = ['/1', '/2'].map((path) => client.request({ ':path': path }))
+  first!.on('error', () => {})
+  await until(() => held.length === 2)
+  first!.close(8)
+  await until(() => held[0]!.finished)
+  t.equal(held[0]!.aborted, true)
+  held[1]!.reply(200, 'fine')
+  const [headers] = await once(second!, 'response')
+  t.equal(headers[':status'], 200)
+})

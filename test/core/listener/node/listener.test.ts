@@ -1,0 +1,109 @@
+import t from 'tap'
+import type { Exchange } from '../../../../core/exchange.ts'
+import { HeaderList } from '../../../../core/http/headers.ts'
+import { createNodeListener } from '../../../../core/listener/node/listener.ts'
+import { testListener } from '../../../contracts/listener.ts'
+import { openListener } from '../../../fixtures/open-listener.ts'
+import { RawClient } from '../../../fixtures/raw-client.ts'
+
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+
+testListener({ create: createNodeListener, name: 'node' })
+
+t.test('OPTIONS * is served, and only OPTIONS has that target', async (t) => {
+  const { port, served } = await openListener(t, createNodeListener, (x) => x.reply(204))
+  const client = new RawClient(port)
+  client.send('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n')
+  await client.until(({ text }) => text.includes('\r\n\r\n'))
+  t.match(client.text, /^HTTP\/1.1 204 /)
+  t.equal(served[0]!.path, '*')
+  client.send('GET * HTTP/1.1\r\nHost: a.test\r\n\r\n')
+  await client.until(({ text }) => text.includes('HTTP/1.1 400 '))
+  client.destroy()
+  for (const wrong of [
+    'OPTIONS * HTTP/1.1\r\n\r\n',
+    'OPTIONS *a HTTP/1.1\r\nHost: a.test\r\n\r\n',
+  ]) {
+    const other = new RawClient(port)
+    other.send(wrong)
+    await other.until(({ text }) => text.includes('\r\n\r\n'))
+    t.match(other.text, /^HTTP\/1.1 400 /)
+    other.destroy()
+  }
+  t.equal(served.length, 1)
+})
+
+t.test('closing again, while the first time ends, ends as well', async (t) => {
+  const { port, listener, served } = await openListener(t, createNodeListener, (x) => {
+    x.accept({ onMessage: () => {}, onDrain: () => {}, onClose: () => {} })
+  })
+  const client = new RawClient(port)
+  client.send(
+    'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  )
+  await client.until(({ text }) => text.includes('\r\n\r\n'))
+  const first = listener.close()
+  // The answer to the close frame: then both ends close.
+  client.send(Buffer.from([0x88, 0x80, 0, 0, 0, 0]))
+  await first
+  t.equal(listener.connections, 1, 'the socket has yet to say so')
+  await listener.close()
+  await client.ended()
+  while (!served[0]!.finished) await new Promise(setImmediate)
+})
+
+t.test('an idle connection of a client is closed after the client keep-alive time', async (t) => {
+  const request = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
+  const handle = (x: Exchange) => x.reply(200, 'ok')
+  const short = await openListener(t, createNodeListener, handle, { clientKeepAliveMs: 50 })
+  const client = new RawClient(short.port)
+  await client.send(request).replies(1)
+  await client.ended()
+  const { port } = await openListener(t, createNodeListener, handle)
+  const usual = new RawClient(port)
+  const [reply] = await usual.send(request).replies(1)
+  usual.destroy()
+  t.match(reply, /\r\nkeep-alive: timeout=75\r\n/i, 'by default longer than load balancers')
+})
+
+t.test('serves a WebSocket handshake in HTTP/1.0 as the plain request it is', async (t) => {
+  const { port, served } = await openListener(t, createNodeListener, (x) => x.reply(200, 'plain'))
+  const client = new RawClient(port)
+  const handshake = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
+  client.send(`GET / HTTP/1.0\r\nHost: a.test\r\n${handshake}Sec-WebSocket-Key: ${KEY}\r\n\r\n`)
+  await client.ended()
+  t.match(client.text, /^HTTP\/1\.1 200 .*plain$/s)
+  t.equal(served[0]!.upgrade, false)
+})
+
+t.test('an HTTP/1.0 client gets a body of unknown length up to the close', async (t) => {
+  const { port } = await openListener(t, createNodeListener, (x) => {
+    if (x.path === '/known') return x.reply(200, 'known')
+    x.start(200, new HeaderList(), -1)
+    x.write(Buffer.from('12'))
+    x.write(Buffer.from('345'))
+    x.end()
+  })
+  const client = new RawClient(port)
+  const ask = (path: string) =>
+    client.send(`GET ${path} HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n`)
+  const [known] = await ask('/known').replies(1)
+  t.match(known, /\r\nconnection: keep-alive\r\n/i)
+  client.text = ''
+  await ask('/unknown').ended()
+  const [head, body] = client.text.split('\r\n\r\n')
+  t.match(head, /\r\nconnection: close/i)
+  t.notMatch(head, /transfer-encoding/i)
+  t.equal(body, '12345')
+})
+
+t.test('sends a response that is known from the head without 100 Continue', async (t) => {
+  const { port } = await openListener(t, createNodeListener, (x) => x.reply(413, 'too long'))
+  const client = new RawClient(port)
+  client.send(
+    'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\nExpect: 100-Continue\r\n\r\n',
+  )
+  await client.until(({ text }) => text.endsWith('too long'))
+  client.destroy()
+  t.match(client.text, /^HTTP\/1\.1 413 /)
+})

@@ -1,0 +1,11 @@
+import { createNodeListener } from '../../../../core/listener/node/listener.ts'
+import { testTunnel } from '../../../contracts/tunnel.ts'
+
+testTunnel({
+  create: createNodeListener,
+  name: 'node',
+  backendDied: '1011 the backend is gone',
+  clientClosed3000: ['3000'],
+  demandsMasks: true,
+  holdsClientsBack: true,
+})

@@ -1,0 +1,31 @@
+import t from 'tap'
+import { createTlsPairs } from '../../../../core/listener/tls/certificates.ts'
+import type { TlsPair } from '../../../../core/listener/tls/tls.ts'
+
+const pair: TlsPair = { cert: 'c', key: 'k', names: ['a.test'] }
+
+t.test('whoever listens is told of new certificates, until it lets go', (t) => {
+  const tls = createTlsPairs()
+  const told: (readonly TlsPair[])[] = []
+  const stop = tls.onChange((pairs) => told.push(pairs))
+  t.same(tls.pairs, [])
+  tls.use([pair])
+  t.same(told, [[pair]])
+  t.equal(tls.pairs[0], pair)
+  stop()
+  tls.use([])
+  t.equal(told.length, 1)
+  t.same(tls.pairs, [])
+  t.end()
+})
+
+t.test('certificates that a listener does not take are not those in use', (t) => {
+  const tls = createTlsPairs({ isStrict: true })
+  t.equal(tls.isStrict, true)
+  tls.onChange(() => {
+    throw new Error('not this one')
+  })
+  t.throws(() => tls.use([pair]), { message: 'not this one' })
+  t.same(tls.pairs, [])
+  t.end()
+})

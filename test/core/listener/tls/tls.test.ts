@@ -1,0 +1,400 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import {
+  findTlsPair,
+  indexTlsPairs,
+  loadTls,
+  type TlsPair,
+  toTlsPair,
+  withTlsFiles,
+} from '../../../../core/listener/tls/tls.ts'
+import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { UNSERVABLE } from '../../../fixtures/unservable-certificates.ts'
+
+const folder = createCertificateFolder()
+t.teardown(() => folder.remove())
+const noWarning = (t: { fail: (message: string) => unknown }) => ({
+  warn: (message: string) => void t.fail(message),
+})
+
+t.test('a certificate is read with the names it is for', (t) => {
+  const certificate = createCertificate(['Www.Example.test', '*.example.test', '127.0.0.1'])
+  const files = folder.write('names', certificate)
+  const { pairs } = loadTls([files], noWarning(t))
+  t.same(pairs, [{ ...certificate, names: ['www.example.test', '*.example.test'] }])
+  t.equal(pairs.length, 1)
+  t.end()
+})
+
+t.test('without alternative names the common name counts', (t) => {
+  const files = folder.write('common', createCertificate(['old.example.test'], { altNames: false }))
+  t.same(loadTls([files], noWarning(t)).pairs[0]!.names, ['old.example.test'])
+  t.end()
+})
+
+t.test('a chain behind the certificate is kept, and the key must be that of the first', (t) => {
+  const leaf = createCertificate(['leaf.test'])
+  const issuer = createCertificate(['issuer.test'], { ownKey: true })
+  const chain = `a comment\n${leaf.cert}\n${issuer.cert}`
+  const right = folder.write('chain', { cert: chain, key: leaf.key })
+  t.equal(loadTls([right], noWarning(t)).pairs[0]!.cert, chain)
+  const reversed = folder.write('reversed', { cert: chain, key: issuer.key })
+  t.throws(() => loadTls([reversed]), {
+    message: `TLS certificate ${reversed.certFile} is not the first of its file: put it before its chain`,
+  })
+  const { key } = createCertificate(['other.test'], { ownKey: true })
+  const wrong = folder.write('wrong', { cert: chain, key })
+  t.throws(() => loadTls([wrong]), {
+    message: `TLS key ${wrong.keyFile} does not belong to certificate ${wrong.certFile}`,
+  })
+  t.end()
+})
+
+t.test('a key that a listener would refuse, or have no cipher for, is refused by name', (t) => {
+  for (const { kind, ...texts } of UNSERVABLE) {
+    const files = folder.write('unservable', texts)
+    t.throws(
+      () => loadTls([files]),
+      { message: new RegExp(`^TLS key ${files.keyFile} is of a kind that cannot be served`) },
+      kind,
+    )
+  }
+  t.end()
+})
+
+t.test('a byte order mark before certificate or key is left out', (t) => {
+  const { cert, key } = createCertificate(['mark.test'])
+  const files = folder.write('mark', { cert: `\uFEFF${cert}`, key: `\uFEFF${key}` })
+  t.match(loadTls([files], noWarning(t)).pairs, [{ cert, key }])
+  t.end()
+})
+
+t.test('what cannot be served is refused in one line that names the file', (t) => {
+  const { cert, key } = createCertificate(['a.test'])
+  const encrypted =
+    '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n'
+  const damaged = cert.replace(/\n.{64}\r?\n/, '\n')
+  const cases: [string, { cert: string; key: string }, 'certFile' | 'keyFile', string][] = [
+    ['an empty certificate', { cert: '', key }, 'certFile', 'holds no certificate in PEM form'],
+    [
+      'a key in place of a certificate',
+      { cert: key, key },
+      'certFile',
+      'holds no certificate in PEM form',
+    ],
+    ['a damaged certificate', { cert: damaged, key }, 'certFile', 'holds a damaged certificate'],
+    [
+      'a damaged second certificate',
+      { cert: cert + damaged, key },
+      'certFile',
+      'holds a damaged certificate',
+    ],
+    ['an empty key', { cert, key: '' }, 'keyFile', 'holds no private key in PEM form'],
+    [
+      'a certificate in place of a key',
+      { cert, key: cert },
+      'keyFile',
+      'holds no private key in PEM form',
+    ],
+    [
+      'an encrypted key',
+      { cert, key: encrypted },
+      'keyFile',
+      'holds an encrypted key; decrypt it first',
+    ],
+  ]
+  for (const [title, texts, file, reason] of cases) {
+    const files = folder.write('bad', texts)
+    const what = file === 'certFile' ? 'certificate' : 'key'
+    t.throws(
+      () => loadTls([files]),
+      { message: `TLS ${what} file ${files[file]} ${reason}` },
+      title,
+    )
+  }
+  const good = folder.write('good', { cert, key })
+  const missing = join(folder.path, 'missing.pem')
+  t.throws(() => loadTls([{ ...good, certFile: missing }]), {
+    message: /^TLS certificate file .*missing\.pem cannot be read: ENOENT[^\n]*$/,
+  })
+  t.throws(() => loadTls([{ ...good, keyFile: folder.path }]), {
+    message: /^TLS key file .* cannot be read: EISDIR[^\n]*$/,
+  })
+  t.throws(() => loadTls([]), /at least one certificate/)
+  t.end()
+})
+
+t.test('an expired certificate is served, with a warning', (t) => {
+  const files = folder.write(
+    'expired',
+    createCertificate(['a.test'], { notAfter: new Date(Date.now() - 60_000) }),
+  )
+  const warnings: string[] = []
+  t.equal(loadTls([files], { warn: (message) => warnings.push(message) }).pairs.length, 1)
+  t.match(warnings, [new RegExp(`^TLS certificate ${files.certFile} expired on `)])
+  t.equal(warnings.length, 1)
+  t.end()
+})
+
+t.test('reload replaces certificates, and tells of a change only', (t) => {
+  const files = folder.write('reload', createCertificate(['one.test']))
+  const source = loadTls([files], noWarning(t))
+  const told: (readonly TlsPair[])[] = []
+  const stop = source.onChange((pairs) => told.push(pairs))
+  source.reload()
+  t.equal(told.length, 0, 'nothing has changed')
+  folder.write('reload', createCertificate(['two.test']))
+  source.reload()
+  t.same(
+    told.map((pairs) => pairs[0]!.names),
+    [['two.test']],
+  )
+  t.equal(source.pairs, told[0])
+  stop()
+  folder.write('reload', createCertificate(['three.test']))
+  source.reload()
+  t.equal(told.length, 1)
+  t.same(source.pairs[0]!.names, ['three.test'])
+  t.end()
+})
+
+t.test('a reload that fails changes nothing, not even of the other pairs', (t) => {
+  const first = folder.write('first', createCertificate(['first.test']))
+  const second = folder.write('second', createCertificate(['second.test']))
+  const source = loadTls([first, second], noWarning(t))
+  const { pairs } = source
+  source.onChange(() => t.fail('must not be told'))
+  folder.write('first', createCertificate(['new.test']))
+  writeFileSync(second.keyFile, createCertificate(['x.test'], { ownKey: true }).key)
+  t.throws(() => source.reload(), {
+    message: `TLS key ${second.keyFile} does not belong to certificate ${second.certFile}`,
+  })
+  t.equal(source.pairs, pairs)
+  t.end()
+})
+
+t.test('while files do not load at first, the last certificates are served', (t) => {
+  const files = folder.write('last', createCertificate(['one.test']))
+  const { pairs: last } = loadTls([files], noWarning(t))
+  t.equal(loadTls([files], { last, ...noWarning(t) }).pairs[0], last[0], 'the same certificate')
+  writeFileSync(files.certFile, 'none')
+  const warnings: string[] = []
+  const source = loadTls([files], { last, warn: (message) => warnings.push(message) })
+  t.equal(source.pairs, last)
+  t.match(warnings, [/holds no certificate in PEM form; the previous certificates stay in use$/])
+  folder.write('last', createCertificate(['two.test']))
+  source.reload()
+  t.same(source.pairs[0]!.names, ['two.test'])
+  t.end()
+})
+
+t.test('a reload that a listener does not take is no reload: the next one tries again', (t) => {
+  const files = folder.write('untaken', createCertificate(['one.test']))
+  const source = loadTls([files], noWarning(t))
+  const { pairs } = source
+  let fails = true
+  const taken: (readonly TlsPair[])[] = []
+  source.onChange((changed) => {
+    if (fails) throw new Error('not this one')
+    taken.push(changed)
+  })
+  folder.write('untaken', createCertificate(['two.test']))
+  t.throws(() => source.reload(), { message: 'not this one' })
+  t.equal(source.pairs, pairs)
+  fails = false
+  source.reload()
+  t.equal(taken.length, 1)
+  t.equal(source.pairs, taken[0])
+  t.same(source.pairs[0]!.names, ['two.test'])
+  t.end()
+})
+
+t.test('files that are watched', async (t) => {
+  const warnings: string[] = []
+  const watched = createCertificateFolder()
+  t.teardown(() => watched.remove())
+  const files = watched.write('site', createCertificate(['0.test']))
+  const source = loadTls([files], { warn: (message) => warnings.push(message), settleMs: 20 })
+  t.teardown(() => source.close())
+  // Neither a watch nor its delay keeps a program alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  source.watch()
+  const changed = () =>
+    new Promise<readonly string[]>((resolve) => {
+      const stop = source.onChange((pairs) => {
+        stop()
+        resolve(pairs[0]!.names)
+      })
+    })
+
+  await t.test('are read again when they are written', async (t) => {
+    const change = changed()
+    watched.write('site', createCertificate(['1.test']))
+    t.same(await change, ['1.test'])
+  })
+
+  await t.test('are read again when they are replaced, again and again', async (t) => {
+    for (const name of ['2.test', '3.test', '4.test']) {
+      const change = changed()
+      const next = watched.write('next', createCertificate([name]))
+      renameSync(next.keyFile, files.keyFile)
+      renameSync(next.certFile, files.certFile)
+      t.same(await change, [name])
+    }
+  })
+
+  await t.test('that do not fit are reported, and the old ones stay until they do', async (t) => {
+    const { cert, key } = createCertificate(['5.test'], { ownKey: true })
+    warnings.length = 0
+    writeFileSync(files.certFile, cert)
+    await until(() => warnings.length > 0)
+    t.match(
+      warnings[0],
+      /does not belong to certificate .*; the previous certificates stay in use$/,
+    )
+    t.same(source.pairs[0]!.names, ['4.test'])
+    const change = changed()
+    writeFileSync(files.keyFile, key)
+    t.same(await change, ['5.test'])
+  })
+
+  await t.test('are told once, whatever else is written beside them', async (t) => {
+    warnings.length = 0
+    const good = readFileSync(files.certFile)
+    writeFileSync(files.certFile, 'junk')
+    const log = join(watched.path, 'log')
+    // As a log in the same folder does, which the warning is written to; more often than files settle.
+    const writing = setInterval(() => appendFileSync(log, `${warnings.length}\n`), 5)
+    t.teardown(() => clearInterval(writing))
+    await until(() => warnings.length > 0)
+    const { size } = statSync(log)
+    await until(() => statSync(log).size >= size + 40)
+    t.equal(warnings.length, 1)
+    writeFileSync(files.certFile, good)
+  })
+
+  await t.test('may lie behind a link that is switched over', async (t) => {
+    const linked = createCertificateFolder()
+    t.teardown(() => linked.remove())
+    const store = (version: string) => {
+      mkdirSync(join(linked.path, version))
+      const { certFile, keyFile } = linked.write('tls', createCertificate([`${version}.test`]))
+      renameSync(certFile, join(linked.path, version, 'tls.crt'))
+      renameSync(keyFile, join(linked.path, version, 'tls.key'))
+    }
+    store('v1')
+    symlinkSync('v1', join(linked.path, 'data'))
+    symlinkSync('data/tls.crt', join(linked.path, 'site.crt'))
+    symlinkSync('data/tls.key', join(linked.path, 'site.key'))
+    const site = { certFile: join(linked.path, 'site.crt'), keyFile: join(linked.path, 'site.key') }
+    const source = loadTls([site], { settleMs: 20, ...noWarning(t) })
+    t.teardown(() => source.close())
+    source.watch()
+    const names = new Promise((resolve) => source.onChange((pairs) => resolve(pairs[0]!.names)))
+    store('v2')
+    symlinkSync('v2', join(linked.path, 'data.new'))
+    renameSync(join(linked.path, 'data.new'), join(linked.path, 'data'))
+    t.same(await names, ['v2.test'])
+  })
+
+  await t.test('are no longer read once the source is closed', async (t) => {
+    await source.close()
+    const { pairs } = source
+    unlinkSync(files.certFile)
+    watched.write('site', createCertificate(['6.test']))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    t.equal(source.pairs, pairs)
+  })
+
+  await t.test('in a folder that is gone give a warning, no failure', async (t) => {
+    const gone = createCertificateFolder()
+    const told: string[] = []
+    const source = loadTls([gone.write('a', createCertificate(['a.test']))], {
+      warn: (message) => told.push(message),
+    })
+    gone.remove()
+    source.watch()
+    await source.close()
+    t.match(told, [/^TLS folder .* cannot be watched: /])
+  })
+})
+
+t.test('lent files are private, whole and gone afterwards', (t) => {
+  const [pair] = loadTls([folder.write('lent', createCertificate(['a.test']))], noWarning(t)).pairs
+  let lent = { certFile: '', keyFile: '' }
+  const result = withTlsFiles(pair!, (files) => {
+    lent = files
+    t.equal(statSync(files.keyFile).mode & 0o777, 0o600)
+    t.equal(statSync(dirname(files.keyFile)).mode & 0o777, 0o700)
+    t.same(loadTls([files]).pairs[0]!.key, pair!.key)
+    return 'result'
+  })
+  t.equal(result, 'result')
+  t.notOk(existsSync(dirname(lent.keyFile)))
+  t.throws(
+    () =>
+      withTlsFiles(pair!, (files) => {
+        lent = files
+        throw new Error('refused')
+      }),
+    /refused/,
+  )
+  t.notOk(existsSync(dirname(lent.keyFile)))
+  t.end()
+})
+
+t.test('the pair for a server name: exact, then wildcard, then none', (t) => {
+  const pair = (...names: string[]): TlsPair => ({ cert: '', key: '', names })
+  const first = pair('a.test', 'b.x.test')
+  const second = pair('*.x.test', 'c.test')
+  const third = pair('*.x.test', 'd.x.test', 'c.test')
+  const index = indexTlsPairs([first, second, third])
+  const expected: [string, TlsPair | undefined][] = [
+    ['a.test', first],
+    ['A.Test', first],
+    ['a.test.', first],
+    ['b.x.test', first],
+    ['e.x.test', second],
+    ['d.x.test', third],
+    ['c.test', second],
+    ['e.f.x.test', undefined],
+    ['x.test', undefined],
+    ['test', undefined],
+    ['', undefined],
+    ['*.x.test', second],
+  ]
+  for (const [name, found] of expected) t.equal(findTlsPair(index, name), found, name)
+  t.end()
+})
+
+t.test(
+  'a certificate that is not valid yet is served, with a warning that names the clock',
+  (t) => {
+    const { cert, key } = createCertificate(['a.test'], {
+      notBefore: new Date(Date.now() + 3_600_000),
+      notAfter: new Date(Date.now() + 7_200_000),
+    })
+    const warnings: string[] = []
+    const pair = toTlsPair({ cert, key }, { cert: 'its certificate', key: 'its key' }, (message) =>
+      warnings.push(message),
+    )
+    t.same(pair.names, ['a.test'])
+    t.match(warnings, [
+      /^TLS certificate its certificate is not valid before .*: is the clock of this machine right\?$/,
+    ])
+    t.end()
+  },
+)

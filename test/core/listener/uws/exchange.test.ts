@@ -1,0 +1,137 @@
+// What is beyond the contract of listeners (test/contracts/listener.ts).
+import t from 'tap'
+import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
+import { openListener } from '../../../fixtures/open-listener.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { RawClient } from '../../../fixtures/raw-client.ts'
+
+/** Far more than sockets take of a client that does not read. */
+const LONG = Array.from({ length: 2_000_000 }, (_, i) => `line ${i}\n`).join('')
+
+for (const isStream of [false, true]) {
+  const what = isStream ? 'a stream without a length' : 'a long reply'
+  t.test(`${what} that closes its connection is over once its client has taken it`, async (t) => {
+    const { port, served, gateway, listener } = await openListener(t, createUwsListener, (x) => {
+      if (x.method === 'GET') return x.reply(200, 'ok')
+      if (!isStream) return x.reply(200, LONG)
+      x.start(200, x.replyHeaders, -1)
+      x.write(Buffer.from(LONG))
+      x.end()
+    })
+    const client = new RawClient(port)
+    await client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
+    client.socket.pause()
+    // Every reply is the last one of its connection from now on.
+    listener.drain()
+    client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
+    await until(() => served.length === 2)
+    const idle = gateway.idle()
+    client.socket.resume()
+    await idle
+    await listener.close()
+    await client.ended()
+    t.ok(toBody(client.text.slice(client.text.lastIndexOf('HTTP/1.1 200'))) === LONG)
+  })
+}
+
+t.test('a slow client has the last piece, too, when its reply is over', async (t) => {
+  const piece = Buffer.alloc(5000, 'x')
+  /** Sends until the socket is full twice, or as many pieces behind the first time; tells how many those were. */
+  const send = async (most: number): Promise<number> => {
+    let isFirst = true
+    let pieces = 0
+    const { port, served, gateway, listener } = await openListener(t, createUwsListener, (x) => {
+      const fill = () => {
+        for (;;) {
+          if (!isFirst && pieces === most) return x.end()
+          if (!isFirst) pieces++
+          if (x.write(piece)) continue
+          if (!isFirst) x.end()
+          isFirst = false
+          return
+        }
+      }
+      x.start(200, x.replyHeaders, -1)
+      x.attach({ onRequestBody: () => {}, onAbort: () => {}, onDrain: fill })
+      fill()
+    })
+    const client = new RawClient(port)
+    client.socket.pause()
+    client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    await until(() => served.length === 1 && !isFirst)
+    const closed = gateway.idle().then(() => listener.close())
+    // Enough for the socket to take more, and no more than that.
+    const take = () => {
+      if (pieces === 0) setImmediate(take)
+      if (pieces === 0) client.socket.resume()
+      else client.socket.pause()
+    }
+    take()
+    await until(() => pieces > 0)
+    if (most === Number.POSITIVE_INFINITY) t.equal(served[0]!.finished, false)
+    await new Promise((resolve) => setImmediate(resolve))
+    client.socket.resume()
+    await closed
+    await client.ended()
+    t.ok(client.text.endsWith('\r\n0\r\n\r\n'), `${most} pieces`)
+    return pieces
+  }
+  const fit = await send(Number.POSITIVE_INFINITY)
+  for (let less = -1; less < 6; less++) await send(fit - less)
+})
+
+/** What a reply says, however it is cut. */
+function toBody(reply: string): string {
+  const end = reply.indexOf('\r\n\r\n')
+  if (!/\r\ntransfer-encoding: chunked/i.test(reply.slice(0, end))) return reply.slice(end + 4)
+  const pieces: string[] = []
+  for (let at = end + 4; ; ) {
+    const line = reply.indexOf('\r\n', at)
+    const size = Number.parseInt(reply.slice(at, line), 16)
+    if (!(size > 0)) return pieces.join('')
+    pieces.push(reply.slice(line + 2, line + 2 + size))
+    at = line + 2 + size + 2
+  }
+}
+
+for (const isAnnounced of [false, true]) {
+  const what = isAnnounced ? 'a reply of known length' : 'a stream'
+  t.test(
+    `${what} whose last piece fills the socket is not over before the client has it`,
+    async (t) => {
+      const piece = Buffer.alloc(5000, 'x')
+      /** Sends until the socket is full, or as many pieces; tells how many those were. */
+      const send = async (most: number): Promise<number> => {
+        let pieces = 0
+        const { port, served, gateway, listener } = await openListener(
+          t,
+          createUwsListener,
+          (x) => {
+            x.start(200, x.replyHeaders, isAnnounced ? most * piece.length : -1)
+            x.attach({ onRequestBody: () => {}, onAbort: () => {}, onDrain: () => x.end() })
+            listener.drain()
+            while (pieces < most) {
+              pieces++
+              if (!x.write(piece)) return
+            }
+            x.end()
+          },
+        )
+        const client = new RawClient(port)
+        client.socket.pause()
+        client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+        await until(() => served.length === 1 && pieces > 0)
+        const closed = gateway.idle().then(() => listener.close())
+        await new Promise((resolve) => setImmediate(resolve))
+        client.socket.resume()
+        await closed
+        await client.ended()
+        const isWhole = client.text.split('x').length - 1 === most * piece.length
+        if (pieces === most) t.ok(isWhole, `${most} pieces`)
+        return pieces
+      }
+      const fit = await send(20_000)
+      for (let less = -1; less < 6; less++) await send(fit - less)
+    },
+  )
+}

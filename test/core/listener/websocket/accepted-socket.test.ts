@@ -1,0 +1,88 @@
+import t from 'tap'
+import { bodyMemory, replyMemory } from '../../../../core/limits/memory-budget.ts'
+import { AcceptedSocket } from '../../../../core/listener/websocket/accepted-socket.ts'
+
+const MIB = 1024 * 1024
+
+/** A WebSocket whose library reads on whatever it is told. */
+class Unstoppable extends AcceptedSocket {
+  bufferedBytes = 0
+
+  constructor(ends: string[]) {
+    const receiver = {
+      onMessage: () => {},
+      onDrain: () => {},
+      onClose: (code: number, reason: string) => ends.push(`${code} ${reason}`),
+    }
+    super({ bytesIn: 0, bytesOut: 0 }, receiver, MIB, () => {})
+  }
+
+  read(data: Uint8Array): void {
+    this.receive(data, true)
+  }
+
+  /** The client has taken some of what waits. */
+  drainTo(bytes: number): void {
+    this.bufferedBytes = bytes
+    this.drained()
+  }
+
+  protected transmit({ length }: Uint8Array): boolean {
+    this.bufferedBytes += length
+    return false
+  }
+
+  protected cork(): void {}
+  protected transmitClose(): void {}
+  protected cut(): void {}
+  protected pauseRead(): void {}
+  protected resumeRead(): void {}
+}
+
+for (const [what, size] of [
+  ['long', MIB],
+  ['empty', 0],
+] as const) {
+  t.test(`a client that gets in ${what} messages while it is paused is closed with 1013`, (t) => {
+    const { maxBytes } = bodyMemory
+    bodyMemory.maxBytes = 8 * MIB
+    t.teardown(() => {
+      bodyMemory.maxBytes = maxBytes
+    })
+    const ends: string[] = []
+    const socket = new Unstoppable(ends)
+    const message = new Uint8Array(size)
+    for (let i = 0; i < 1_000_000; i++) socket.read(message)
+    t.strictSame(ends, [], 'not while it is read')
+    socket.pause()
+    let count = 0
+    while (ends.length === 0) {
+      socket.read(message)
+      count++
+    }
+    t.strictSame(ends, ['1013 sends more than is read'])
+    t.ok(count >= 8, `${count} were kept`)
+    t.ok(count * size <= 9 * MIB, 'in bounded memory')
+    t.equal(bodyMemory.usedBytes, 0)
+    t.end()
+  })
+}
+
+t.test('what waits for a slow client is counted until the client is slow no more', (t) => {
+  const before = replyMemory.usedBytes
+  const socket = new Unstoppable([])
+  const counted = () => replyMemory.usedBytes - before
+  t.equal(socket.send(new Uint8Array(MIB), true), true)
+  t.equal(counted(), 0, 'not while it keeps up')
+  t.equal(socket.send(new Uint8Array(MIB), true), false)
+  t.equal(counted(), 2 * MIB)
+  socket.drainTo(MIB)
+  t.equal(counted(), MIB)
+  socket.drainTo(72_525)
+  t.equal(counted(), 0, 'though a little waits still')
+  t.equal(socket.send(new Uint8Array(MIB), true), false)
+  t.equal(counted(), MIB + 72_525)
+  socket.terminate()
+  t.equal(counted(), 0)
+  t.end()
+})

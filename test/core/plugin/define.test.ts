@@ -1,0 +1,186 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import {
+  createPlugin,
+  definePlugin,
+  type PluginEnv,
+  toPlugin,
+} from '../../../core/plugin/define.ts'
+import { suggest } from '../../../lib/text/did-you-mean.ts'
+
+const silent = () => {}
+const env: PluginEnv = {
+  log: { debug: silent, info: silent, warn: silent, error: silent },
+  nowMs: () => 0,
+}
+
+let seen: unknown
+const sample = definePlugin({
+  name: 'sample',
+  description: 'Keeps its options.',
+  options: Type.Object({
+    header: Type.String({ default: 'x-sample', minLength: 1 }),
+    origins: Type.Array(Type.String(), { default: [] }),
+    size: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('none')])),
+    mode: Type.Optional(Type.Union([Type.Literal('fast'), Type.Literal('safe')])),
+    request: Type.Optional(
+      Type.Object({ set: Type.Optional(Type.Record(Type.String(), Type.String())) }),
+    ),
+    secret: Type.Optional(Type.String({ writeOnly: true })),
+    needed: Type.Integer(),
+  }),
+  create(options) {
+    seen = options
+    if (options.header === 'bad') throw new RangeError('header must not be bad')
+    return { onRequest() {} }
+  },
+})
+
+t.test('a plugin without options takes none', async (t) => {
+  const bare = definePlugin({
+    name: 'bare',
+    description: 'Takes no options.',
+    create: () => ({ onRequest() {} }),
+  })
+  t.equal(createPlugin(bare, undefined, env).name, 'bare')
+  t.throws(() => createPlugin(bare, { a: 1 }, env), /plugin "bare": unknown option "a"/)
+})
+
+t.test('defaults are filled in and the options given stay as they were', async (t) => {
+  const given = { needed: 1 }
+  const plugin = createPlugin(sample, given, env)
+  t.same(seen, { header: 'x-sample', origins: [], needed: 1 })
+  t.same(given, { needed: 1 })
+  t.equal(plugin.name, 'sample')
+})
+
+t.test('a list that is a default is not shared between two plugins', async (t) => {
+  createPlugin(sample, { needed: 1 }, env)
+  const first = seen as { origins: string[] }
+  createPlugin(sample, { needed: 1 }, env)
+  t.not((seen as { origins: string[] }).origins, first.origins)
+})
+
+t.test('an error names the plugin, the option, what was expected and what was given', async (t) => {
+  const cases: [unknown, string][] = [
+    [{ needed: 1, header: 5 }, 'plugin "sample": option "header" must be string, got 5'],
+    [
+      { needed: 1, origins: ['a', 4] },
+      'plugin "sample": option "origins[1]" must be string, got 4',
+    ],
+    [
+      { needed: 1, mode: 'slow' },
+      'plugin "sample": option "mode" must be "fast" or "safe", got "slow"',
+    ],
+    [
+      { needed: 1, size: 'big' },
+      'plugin "sample": option "size" must be integer or "none", got "big"',
+    ],
+    [{}, 'plugin "sample": option "needed" is missing'],
+    [{ needed: 1.5 }, 'plugin "sample": option "needed" must be integer, got 1.5'],
+    [
+      { needed: 1, request: { set: { a: 1 } } },
+      'plugin "sample": option "request.set.a" must be string, got 1',
+    ],
+    [7, 'plugin "sample": options must be an object, got 7'],
+    [[], 'plugin "sample": options must be an object, got []'],
+    [{ needed: 1, header: 'bad' }, 'plugin "sample": header must not be bad'],
+  ]
+  for (const [options, message] of cases)
+    t.throws(() => createPlugin(sample, options, env), { name: 'TypeError', message })
+})
+
+t.test('an unknown option is an error that suggests the nearest known one', async (t) => {
+  t.throws(() => createPlugin(sample, { needed: 1, orgins: [] }, env), {
+    message: 'plugin "sample": unknown option "orgins", did you mean "origins"?',
+  })
+  t.throws(
+    () => createPlugin(sample, { needed: 1, colour: 1 }, env),
+    /unknown option "colour"; known: header, origins/,
+  )
+  t.throws(
+    () => createPlugin(sample, { needed: 1, request: { sett: {} } }, env),
+    /unknown option "request.sett"/,
+  )
+})
+
+t.test('every problem of the options is told, one a line', async (t) => {
+  t.throws(
+    () => createPlugin(sample, { header: 5, orgins: [], mode: 'slow', origins: ['a', 4] }, env),
+    {
+      message: [
+        'plugin "sample": option "needed" is missing',
+        'plugin "sample": unknown option "orgins", did you mean "origins"?',
+        'plugin "sample": option "header" must be string, got 5',
+        'plugin "sample": option "origins[1]" must be string, got 4',
+        'plugin "sample": option "mode" must be "fast" or "safe", got "slow"',
+      ].join('\n'),
+    },
+  )
+})
+
+t.test('a value of a write-only option is never printed', async (t) => {
+  t.throws(() => createPlugin(sample, { needed: 1, secret: 12345 }, env), {
+    message: 'plugin "sample": option "secret" must be string, got number',
+  })
+})
+
+t.test('the options print as JSON Schema', async (t) => {
+  const schema = JSON.parse(JSON.stringify(sample.options))
+  t.equal(schema.additionalProperties, false)
+  t.same(schema.required, ['header', 'origins', 'needed'])
+  t.equal(schema.properties.header.default, 'x-sample')
+})
+
+t.test('a plugin name must be kebab-case', async (t) => {
+  const options = Type.Object({})
+  for (const name of ['', 'Sample', 'a_b', '1a', 'a--b']) {
+    t.throws(
+      () => definePlugin({ name, description: '', options, create: () => ({}) }),
+      /must be kebab-case/,
+      name,
+    )
+  }
+})
+
+t.test('what create returns must be hooks', async (t) => {
+  t.throws(() => toPlugin('a', 5), { message: 'plugin "a": must be an object with hooks, got 5' })
+  t.throws(() => toPlugin('a', { onRequest: 1 }), {
+    message: 'plugin "a": onRequest must be a function, got 1',
+  })
+  t.throws(() => toPlugin('a', { onReqest() {} }), {
+    message: 'plugin "a": unknown hook onReqest, did you mean onRequest?',
+  })
+  t.throws(
+    () => toPlugin('a', { onFoobarBaz() {} }),
+    /the hooks are onRequest, onRoute, onReply, onDone, close/,
+  )
+  t.throws(() => toPlugin('a', { name: 'B' }), /name must be kebab-case, got "B"/)
+  t.throws(() => toPlugin('a', Object.freeze({})), /a frozen plugin must have a name/)
+  t.throws(() => toPlugin('a', Promise.resolve({})), /not a promise/)
+})
+
+t.test('a plugin may be an instance of a class with private fields', async (t) => {
+  class Counter {
+    #count = 0
+    onRequest() {
+      this.#count++
+    }
+    get count() {
+      return this.#count
+    }
+  }
+  const counter = new Counter()
+  const plugin = toPlugin('counter', counter)
+  plugin.onRequest?.(undefined as never)
+  t.equal(counter.count, 1)
+  t.equal(plugin.name, 'counter')
+})
+
+t.test('a mistyped word is matched to the nearest known word, or to none', async (t) => {
+  const known = ['cors', 'headers', 'access-log']
+  t.equal(suggest('cros', known), 'cors')
+  t.equal(suggest('acces-log', known), 'access-log')
+  t.equal(suggest('HEADERS', known), 'headers')
+  t.equal(suggest('unrelated', known), undefined)
+})

@@ -1,0 +1,72 @@
+import t from 'tap'
+import { Entry } from '../../../core/registry/cached-service.ts'
+import { createPools, makeService } from '../../fixtures/services.ts'
+
+const ONE = makeService('a', ['a:1'])
+const BOTH = makeService('a', ['a:1', 'a:2'])
+
+function open(refused: () => void = () => {}) {
+  const clock = { ms: 0 }
+  const { createPool } = createPools()
+  const entry = new Entry({
+    name: 'a',
+    upstream: { createPool },
+    nowMs: () => clock.ms,
+    onRefuse: refused,
+  })
+  /** Ids of the nodes in use; undefined: no version is left. */
+  const use = (): string[] | undefined =>
+    entry.use() ? entry.upstream.nodes.map(({ id }) => id).sort() : undefined
+  return { clock, entry, use }
+}
+
+t.test('what the registry says is used, and nothing else', (t) => {
+  const { entry, use } = open()
+  entry.take([BOTH], false)
+  t.same(use(), ['a:1', 'a:2'])
+  entry.take([ONE], false)
+  t.same(use(), ['a:1'])
+  entry.take([], false)
+  t.equal(use(), undefined)
+  t.end()
+})
+
+t.test('what a registry that is away names no more is held, for 95 s', (t) => {
+  const { clock, entry, use } = open()
+  entry.take([BOTH], false)
+  entry.take([ONE], true)
+  entry.take([], true)
+  t.same(use(), ['a:1', 'a:2'])
+  entry.take([ONE], false)
+  t.same(use(), ['a:1', 'a:2'])
+  t.notOk(entry.expire())
+  clock.ms = 95_000
+  t.ok(entry.expire())
+  t.same(use(), ['a:1'])
+  t.end()
+})
+
+t.test('whoever knows what is gone has nothing held', (t) => {
+  const { entry, use } = open()
+  entry.take([BOTH], false)
+  t.notOk(entry.settle())
+  entry.take([], true)
+  t.ok(entry.settle())
+  t.equal(use(), undefined)
+  t.end()
+})
+
+t.test('a held node that takes no connection is held no more; others stay', (t) => {
+  let refusals = 0
+  const { entry, use } = open(() => refusals++)
+  entry.take([BOTH], false)
+  entry.take([ONE], true)
+  t.same(use(), ['a:1', 'a:2'])
+  const find = (id: string) => entry.upstream.nodes.find((node) => node.id === id)!
+  entry.upstream.failed(find('a:1'), 'connect')
+  t.equal(refusals, 0)
+  entry.upstream.failed(find('a:2'), 'connect')
+  t.equal(refusals, 1)
+  t.same(use(), ['a:1'])
+  t.end()
+})

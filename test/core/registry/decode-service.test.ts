@@ -1,0 +1,42 @@
+import t from 'tap'
+import { isRecord, readEndpoint, readMap } from '../../../core/registry/decode-service.ts'
+
+const NONE = { name: '', type: '', values: [] }
+
+t.test('only objects are records', async (t) => {
+  t.ok(isRecord({}))
+  for (const value of [null, [], 'x', 7, undefined]) t.notOk(isRecord(value))
+})
+
+t.test('a map has texts only, and no __proto__', async (t) => {
+  const map = JSON.parse('{"a": "x", "b": 7, "__proto__": "y"}')
+  t.strictSame(readMap(map), { a: 'x' })
+  for (const value of [undefined, null, ['x'], 'x']) t.strictSame(readMap(value), {})
+})
+
+t.test('what is wrong in an endpoint is told by its path, and read as nothing', async (t) => {
+  const wrong: string[] = []
+  const endpoint = readEndpoint(
+    {
+      name: 7,
+      request: { name: 'R', type: 7, values: [7, null, { name: 'id' }] },
+      response: { values: {} },
+      metadata: { a: 1, b: 'x' },
+    },
+    'e',
+    (path, must) => wrong.push(`${path} ${must}`),
+  )
+  t.strictSame(endpoint, {
+    name: '',
+    request: { name: 'R', type: '', values: [NONE, NONE, { ...NONE, name: 'id' }] },
+    response: NONE,
+    metadata: { b: 'x' },
+  })
+  t.strictSame(wrong, [
+    'e.name must be a string',
+    'e.request.type must be a string',
+    'e.request.values[0] must be an object',
+    'e.response.values must be a list',
+    'e.metadata.a must be a string',
+  ])
+})

@@ -1,0 +1,35 @@
+import t from 'tap'
+import { createConsulError } from '../../../adapters/registry/consul/http/errors.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { isRefusal, toRegistryFault } from '../../../core/registry/errors.ts'
+
+t.test('what is malformed, and what is denied, is a refusal', async (t) => {
+  t.equal(isRefusal(new TypeError('the version must be text')), true)
+  t.equal(isRefusal(createConsulError('the token needs service:write', { denied: true })), true)
+})
+
+t.test('everything else is an outage', async (t) => {
+  for (const thrown of [
+    new Error('connect ECONNREFUSED'),
+    createConsulError('Consul answers 500: No cluster leader'),
+    Object.assign(new Error('x'), { denied: 'no' }),
+    { denied: true },
+    'gone',
+    undefined,
+  ])
+    t.equal(isRefusal(thrown), false)
+})
+
+t.test('who asks is told whether it refuses, and nothing of why', async (t) => {
+  const tooMany = new Error('refuses (429): too many failed logins', {
+    cause: new GatewayError('auth', 429, 'too many failed logins'),
+  })
+  for (const refusal of [
+    createConsulError('the token secret needs service:read', { denied: true }),
+    new TypeError('refuses: Secret not correct'),
+    tooMany,
+  ])
+    t.equal(toRegistryFault(refusal), 'the registry refuses access')
+  for (const outage of [new Error('connect ECONNREFUSED'), undefined])
+    t.equal(toRegistryFault(outage), 'the registry does not answer')
+})

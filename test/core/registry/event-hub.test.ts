@@ -1,0 +1,102 @@
+import t from 'tap'
+import type { RegistryEvent } from '../../../core/contracts/registry.ts'
+import { createWatchers } from '../../../core/registry/event-hub.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+const event: RegistryEvent = { type: 'create', service: makeService('greeter', []) }
+
+t.test('every listener is told until it is stopped', async (t) => {
+  const { watch, emit } = createWatchers()
+  const told: RegistryEvent[] = []
+  const listener = (event: RegistryEvent): void => {
+    told.push(event)
+  }
+  const stop = watch(listener)
+  watch(listener)
+  emit(event)
+  t.same(told, [event, event])
+  stop()
+  emit(event)
+  t.equal(told.length, 3)
+})
+
+t.test('a listener may stop itself and start others while it is told', async (t) => {
+  const { watch, emit } = createWatchers()
+  const told: string[] = []
+  const stop = watch(() => {
+    told.push('first')
+    stop()
+    watch(() => told.push('second'))
+  })
+  emit(event)
+  emit(event)
+  t.same(told, ['first', 'second'])
+})
+
+t.test('a listener that throws is reported, and the others are told', async (t) => {
+  const { watch, emit } = createWatchers()
+  const warnings = t.capture(process, 'emitWarning', () => {})
+  const told: string[] = []
+  watch(() => {
+    throw new Error('a faulty listener')
+  })
+  watch(() => told.push('other'))
+  emit(event)
+  t.same(told, ['other'])
+  t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
+})
+
+t.test('a listener of one service is told of that one', async (t) => {
+  const { watch, emit } = createWatchers()
+  const told: string[] = []
+  const stop = watch(() => told.push('greeter'), { service: 'greeter' })
+  watch(() => told.push('users'), { service: 'users' })
+  watch(() => told.push('any'))
+  emit(event)
+  t.same(told, ['greeter', 'any'])
+  stop()
+  watch(() => told.push('greeter again'), { service: 'greeter' })
+  stop()
+  emit(event)
+  t.same(told, ['greeter', 'any', 'greeter again', 'any'])
+})
+
+t.test('every listener is told of an outage, and whoever comes while it lasts', async (t) => {
+  const { watch, tellOutage } = createWatchers()
+  const told: string[] = []
+  const begin = (name: string, service?: string) =>
+    watch(() => {}, {
+      ...(service !== undefined && { service }),
+      onOutage: (reason) => told.push(`${name} ${reason?.message ?? 'back'}`),
+    })
+  begin('all')
+  begin('greeter', 'greeter')
+  watch(() => {})
+  tellOutage(new Error('away'))
+  t.same(told.splice(0), ['all away', 'greeter away'])
+  const stopLate = begin('late')
+  begin('later')()
+  t.same(told, [], 'not before its watch has begun')
+  await Promise.resolve()
+  t.same(told.splice(0), ['late away'])
+  stopLate()
+  begin('too late')
+  tellOutage(undefined)
+  await Promise.resolve()
+  t.same(told, ['all back', 'greeter back', 'too late back'])
+})
+
+t.test('a listener may throw at an outage', async (t) => {
+  const { watch, tellOutage } = createWatchers()
+  const warnings = t.capture(process, 'emitWarning', () => {})
+  let told = 0
+  watch(() => {}, {
+    onOutage() {
+      throw new Error('a faulty listener')
+    },
+  })
+  watch(() => {}, { onOutage: () => told++ })
+  tellOutage(new Error('away'))
+  t.equal(told, 1)
+  t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
+})

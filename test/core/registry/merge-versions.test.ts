@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Service } from '../../../core/contracts/registry.ts'
+import { addNodes, findMissing, follow } from '../../../core/registry/merge-versions.ts'
+import { makeNode, makeService } from '../../fixtures/services.ts'
+
+const [a, b, c] = ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'] as [string, string, string]
+
+const idsOf = (services: readonly Service[]): string[] =>
+  services.flatMap(({ nodes }) => nodes.map(({ id }) => id))
+
+t.test('an event replaces the version it is about', async (t) => {
+  const latest = makeService('greeter', [a])
+  const next = makeService('greeter', [b], 'next')
+  t.same(follow([], { type: 'create', service: latest }), [latest])
+  t.same(follow([latest, next], { type: 'update', service: makeService('greeter', [c]) }), [
+    next,
+    makeService('greeter', [c]),
+  ])
+  t.same(follow([latest, next], { type: 'delete', service: latest }), [next])
+})
+
+t.test('what is missing is what is named nowhere any more', async (t) => {
+  const [latest, next] = [makeService('greeter', [a, b]), makeService('greeter', [c], 'next')]
+  const missing = (after: readonly Service[]): string[] =>
+    findMissing([latest, next], after).map(({ service, node }) => `${service.version} ${node.id}`)
+  t.same(missing([latest, next]), [])
+  t.same(missing([]), [`latest ${a}`, `latest ${b}`, `next ${c}`])
+  t.same(missing([makeService('greeter', [{ ...makeNode(c), id: a }])]), [
+    `latest ${b}`,
+    `next ${c}`,
+  ])
+  t.same(missing([makeService('greeter', [a, b, c], 'v3')]), [], 'all have moved')
+})
+
+t.test('nodes are added to their version, which comes back with them', async (t) => {
+  const [latest, next] = [makeService('greeter', [a]), makeService('greeter', [c], 'next')]
+  const others = [
+    { service: makeService('greeter', [a, b]), node: makeNode(b) },
+    { service: next, node: makeNode(c) },
+  ]
+  t.same(addNodes([latest], others), [makeService('greeter', [a, b]), next])
+  t.same(addNodes([], []), [])
+})
+
+const versions = fc.uniqueArray(fc.constantFrom('v1', 'v2', 'v3')).chain((names) =>
+  fc.tuple(
+    ...names.map((version) =>
+      fc.uniqueArray(fc.constantFrom('n1', 'n2', 'n3', 'n4'), { minLength: 1 }).map((ids) =>
+        makeService(
+          'greeter',
+          ids.map((id) => ({ ...makeNode(a), id: `${version}-${id}` })),
+          version,
+        ),
+      ),
+    ),
+  ),
+)
+
+t.test('with what is missing added all is there that was told or known, each once', (t) => {
+  fc.assert(
+    fc.property(versions, versions, (known, told) => {
+      const services = addNodes(told, findMissing(known, told))
+      const ids = idsOf(services)
+      t.same(new Set(ids), new Set([...idsOf(known), ...idsOf(told)]))
+      t.equal(ids.length, new Set(ids).size)
+      t.same(findMissing(known, services), [])
+    }),
+  )
+  t.end()
+})

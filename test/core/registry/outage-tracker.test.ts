@@ -1,0 +1,112 @@
+import t from 'tap'
+import { type Outage, Outages } from '../../../core/registry/outage-tracker.ts'
+
+function open(): {
+  outages: Outages
+  reports: string[]
+  turn: (ms: number) => void
+} {
+  let now = 1000
+  const reports: string[] = []
+  const outages = new Outages({
+    nowMs: () => now,
+    onOutage: (state: string, { reason, forMs }: Outage) =>
+      reports.push(`${state} ${reason.message} ${forMs}`),
+  })
+  return {
+    outages,
+    reports,
+    turn: (ms) => {
+      now += ms
+      outages.sweep()
+    },
+  }
+}
+
+const gone = new Error('gone')
+
+t.test('a registry answers until a watch tells that it does not', async (t) => {
+  const { outages, reports, turn } = open()
+  t.equal(outages.current, undefined)
+  outages.tell('a', undefined)
+  outages.sweep()
+  t.same(reports, [])
+  outages.tell('a', gone)
+  turn(10)
+  t.same(outages.current, { reason: gone, forMs: 10 })
+  outages.tell('b', gone)
+  turn(5)
+  t.same(
+    ['a', 'b', 'c'].map((watch) => outages.awayMs(watch)),
+    [15, 5, 0],
+    'each since it was cut off',
+  )
+  outages.tell('b', undefined)
+  outages.tell('a', undefined)
+  t.equal(outages.current, undefined)
+})
+
+t.test('thousands of watches that fail are one outage, told in one line', async (t) => {
+  const { outages, reports, turn } = open()
+  const watches = Array.from({ length: 5000 }, (_, i) => `s${i}`)
+  for (const watch of watches) outages.tell(watch, gone)
+  t.same(reports, ['began gone 0'])
+  for (let second = 0; second < 150; second += 5) turn(5000)
+  t.same(reports.splice(0), ['began gone 0', 'lasts gone 60000', 'lasts gone 120000'])
+  for (const watch of watches.slice(1)) outages.tell(watch, undefined)
+  t.ok(outages.current, 'as long as one of them is cut off')
+  outages.tell('s0', undefined)
+  t.equal(outages.current, undefined)
+  turn(5000)
+  turn(5000)
+  t.same(reports, ['ended gone 150000'])
+})
+
+t.test(
+  'a registry that comes and goes is told of no more often than it is looked after',
+  async (t) => {
+    const { outages, reports, turn } = open()
+    for (let i = 0; i < 1000; i++) {
+      outages.tell(`s${i}`, gone)
+      outages.tell(`s${i}`, undefined)
+    }
+    turn(5000)
+    t.same(reports.splice(0), ['began gone 0', 'ended gone 0'])
+    outages.tell('a', new Error('again'))
+    turn(5000)
+    t.same(reports, ['began again 0'])
+  },
+)
+
+t.test('the reason told last is the one that counts', async (t) => {
+  const { outages, reports, turn } = open()
+  outages.tell('a', gone)
+  outages.tell('a', new Error('no permission'))
+  turn(60_000)
+  t.same(reports, ['began gone 0', 'lasts no permission 60000'])
+})
+
+t.test('each watch is away from the reason to the end it was told itself', async (t) => {
+  const { outages, turn } = open()
+  outages.tell('a', gone)
+  outages.tell('b', gone)
+  turn(1e9)
+  outages.tell('b', undefined)
+  t.same(
+    ['a', 'b', 'c'].map((watch) => outages.isAway(watch)),
+    [true, false, false],
+  )
+  outages.tell('a', undefined)
+  t.notOk(outages.isAway('a'))
+})
+
+t.test('what has waited for an answer has been away for as long', async (t) => {
+  const { outages, reports, turn } = open()
+  outages.tell('a', gone, 5000)
+  t.equal(outages.awayMs('a'), 5000)
+  turn(1000)
+  t.same(outages.current, { reason: gone, forMs: 6000 })
+  outages.tell('a', undefined)
+  turn(5000)
+  t.same(reports, ['began gone 5000', 'ended gone 6000'])
+})

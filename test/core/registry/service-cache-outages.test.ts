@@ -1,0 +1,294 @@
+// The directory while its registry is away, and behind that.
+import fc from 'fast-check'
+import t from 'tap'
+import type { Service } from '../../../core/contracts/registry.ts'
+import { Directory } from '../../../core/registry/service-cache.ts'
+import type { Upstream } from '../../../core/upstream/upstream.ts'
+import { TestExchange } from '../../../sdk/testing.ts'
+import { createRemote, openDirectory, ports } from '../../fixtures/directories.ts'
+import { connectAll, createPools, makeNode, makeService } from '../../fixtures/services.ts'
+
+const x = new TestExchange({ path: '/greeter' })
+
+t.test('while the registry is away, the last good answer stays without limit', async (t) => {
+  let now = 0
+  const told: string[] = []
+  const errors: string[] = []
+  const { registry, answer, refuse, outage } = createRemote(true)
+  const { directory } = openDirectory(t, registry, {
+    nowMs: () => now,
+    unusedMs: 1e12,
+    onOutage: (state, { reason, forMs }) => told.push(`${state} ${reason.message} ${forMs}`),
+    onError: (service) => errors.push(service),
+  })
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  const upstream = await found
+  t.equal(directory.outage, undefined)
+  outage(new Error('connection refused'))
+  const hour = 3_600_000
+  now = 24 * hour
+  directory.sweep()
+  t.equal(directory.find('greeter'), upstream)
+  t.same(ports(upstream), [9001])
+  t.match(directory.outage, { reason: { message: 'connection refused' }, forMs: 24 * hour })
+  const other = Promise.resolve(directory.find('users'))
+  refuse(new Error('connection refused'))
+  await t.rejects(other, { code: 503 })
+  t.same(errors, [], 'the outage is told of already')
+  outage(undefined)
+  t.equal(directory.outage, undefined)
+  directory.sweep()
+  t.same(told, [
+    'began connection refused 0',
+    `lasts connection refused ${24 * hour}`,
+    `ended connection refused ${24 * hour}`,
+  ])
+})
+
+t.test(
+  'a registry that was started anew, empty, takes away no node that registers again',
+  async (t) => {
+    let now = 0
+    const { registry, answer, tell, outage } = createRemote(true)
+    const { directory, closedPorts } = openDirectory(t, registry, {
+      nowMs: () => now,
+      unusedMs: 1e12,
+    })
+    const one = makeService('greeter', ['127.0.0.1:9001'])
+    const two = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
+    const found = directory.find('greeter')
+    answer([two])
+    const upstream = await found
+    outage(new Error('connection refused'))
+    now = 60_000
+    connectAll(upstream)
+    tell({ type: 'delete', service: makeService('greeter', []) })
+    outage(undefined)
+    t.same(ports(upstream), [9001, 9002])
+    t.equal(directory.find('greeter'), upstream)
+    now += 30_000
+    tell({ type: 'create', service: one })
+    tell({ type: 'create', service: makeService('greeter', ['127.0.0.1:9003'], 'next') })
+    t.same(ports(upstream), [9001, 9002, 9003], 'what is new takes part at once')
+    now += 64_999
+    directory.sweep()
+    t.same(closedPorts(), [])
+    now += 1
+    directory.sweep()
+    t.same(ports(upstream), [9001, 9003], 'what has not come back in 95 s is gone')
+    tell({ type: 'delete', service: makeService('greeter', []) })
+    t.same(ports(upstream), [9003], 'and what is told after the outage is true')
+  },
+)
+
+t.test('after an outage, nodes that leave are gone at once', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
+  const all = Array.from({ length: 40 }, (_, i) => `127.0.0.1:${9001 + i}`)
+  const found = directory.find('greeter')
+  answer([makeService('greeter', all)])
+  const upstream = await found
+  outage(new Error('connection refused'))
+  tell({ type: 'update', service: makeService('greeter', all) })
+  outage(undefined)
+  tell({ type: 'update', service: makeService('greeter', all.slice(36)) })
+  t.same(ports(upstream), [9037, 9038, 9039, 9040])
+})
+
+t.test('watches that come and go keep no node of another service, and none of later', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
+  const found = [directory.find('greeter'), directory.find('users')]
+  answer([makeService('greeter', ['127.0.0.1:9000'])])
+  answer([makeService('users', ['127.0.0.1:8000'])])
+  const [greeter] = await Promise.all(found)
+  for (let port = 9001; port <= 9120; port++) {
+    outage(new Error('connection refused'), ['users', undefined])
+    tell({ type: 'update', service: makeService('greeter', [`127.0.0.1:${port}`]) })
+    outage(undefined, ['users', undefined])
+  }
+  t.same(ports(greeter), [9120])
+})
+
+t.test('a node that is named again after an outage is held no more', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
+  const both = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
+  const one = makeService('greeter', ['127.0.0.1:9001'])
+  const found = directory.find('greeter')
+  answer([both])
+  const upstream = await found
+  outage(new Error('connection refused'))
+  tell({ type: 'update', service: one })
+  outage(undefined)
+  t.same(ports(upstream), [9001, 9002])
+  tell({ type: 'update', service: both })
+  tell({ type: 'update', service: one })
+  t.same(ports(upstream), [9001])
+})
+
+t.test('held nodes that take no connection are gone, all of them if need be', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory, closedPorts } = openDirectory(t, registry, { nowMs: () => 0 })
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'])])
+  const upstream = await found
+  connectAll(upstream)
+  outage(new Error('connection refused'))
+  upstream?.failed(upstream.nodes[0]!, 'connect')
+  t.same(ports(upstream), [9001, 9002, 9003], 'one the registry named last is ejected, no more')
+  tell({ type: 'delete', service: makeService('greeter', []) })
+  outage(undefined)
+  upstream?.failed(upstream.nodes[1]!, 'gateway')
+  t.same(ports(upstream), [9001, 9002, 9003], 'one that answers, however badly, is there')
+  upstream?.failed(upstream.nodes[2]!, 'connect')
+  upstream?.failed(upstream.nodes[1]!, 'connect')
+  t.same(ports(upstream), [9001])
+  upstream?.failed(upstream.nodes[0]!, 'connect')
+  t.equal(directory.size, 0)
+  t.same(closedPorts().sort(), [9001, 9002, 9003])
+})
+
+t.test('what the caller knows to be gone goes at once', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = openDirectory(t, registry)
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  const upstream = await found
+  outage(new Error('connection refused'))
+  tell({ type: 'update', service: makeService('greeter', ['127.0.0.1:9002']) })
+  directory.settle(['users'])
+  t.same(ports(upstream), [9002, 9001])
+  directory.settle(['greeter', 'users'])
+  t.same(ports(upstream), [9002])
+  tell({ type: 'delete', service: makeService('greeter', []) })
+  directory.settle(['greeter'])
+  t.equal(directory.size, 0)
+})
+
+t.test('a node that tells it is draining and is held back gets nothing new', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = openDirectory(t, registry)
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  const upstream = await found
+  outage(new Error('connection refused'))
+  const draining = makeNode('127.0.0.1:9001', { state: 'draining' })
+  const other = makeNode('127.0.0.1:9002')
+  tell({ type: 'update', service: makeService('greeter', [draining, other]) })
+  tell({ type: 'update', service: makeService('greeter', [other]) })
+  t.same(ports(upstream), [9002, 9001])
+  t.same([upstream?.pick(x)?.port, upstream?.pick(x)?.port], [9002, 9002])
+})
+
+t.test(
+  'whatever happens, the nodes are those the registry tells, and those it may have forgotten',
+  async () => {
+    const NAMES = ['a', 'b'] as const
+    const name = fc.constantFrom(...NAMES)
+    const step = fc.oneof(
+      fc.record({
+        kind: fc.constant('tell' as const),
+        name,
+        version: fc.constantFrom('v1', 'v2'),
+        nodes: fc.uniqueArray(fc.integer({ min: 1, max: 4 })),
+      }),
+      fc.record({
+        kind: fc.constant('outage' as const),
+        away: fc.boolean(),
+        of: fc.subarray<string | undefined>(['a', 'b', undefined]),
+      }),
+      fc.record({ kind: fc.constant('turn' as const), ms: fc.integer({ min: 1, max: 120_000 }) }),
+      fc.record({ kind: fc.constant('refuse' as const), name, at: fc.nat(7) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        let now = 0
+        const { registry, answer, tell, outage } = createRemote(true)
+        const { createPool } = createPools()
+        const directory = new Directory(registry, {
+          upstream: () => ({ createPool, nowMs: () => now }),
+          nowMs: () => now,
+          unusedMs: 1e12,
+        })
+        const state = new Map<string, Service>()
+        const away = new Set<string | undefined>()
+        /** By service: ids of nodes that went missing in its outage, and until when they may be held. */
+        const doubt = { a: new Map<string, number>(), b: new Map<string, number>() }
+        const namedIn = (name: string): string[] =>
+          [...state.values()]
+            .filter((service) => service.name === name)
+            .flatMap(({ nodes }) => nodes.map(({ id }) => id))
+        // In use whenever it exists, as under a stream of requests.
+        const look = async (name: string): Promise<Upstream | undefined> => {
+          const found = directory.find(name)
+          if (found instanceof Promise)
+            answer([...state.values()].filter((service) => service.name === name))
+          return found
+        }
+        try {
+          for (const name of NAMES) await look(name)
+          for (const step of steps) {
+            if (step.kind === 'turn') {
+              now += step.ms
+              directory.sweep()
+              for (const held of Object.values(doubt))
+                for (const [id, untilMs] of held) if (untilMs <= now) held.delete(id)
+            } else if (step.kind === 'outage') {
+              for (const of of step.of) {
+                // One that is not in use yet has nothing to lose.
+                const isUsed =
+                  of === undefined || doubt[of as 'a'].size > 0 || namedIn(of).length > 0
+                if (step.away && isUsed) away.add(of)
+                if (!step.away) away.delete(of)
+              }
+              outage(step.away ? new Error('away') : undefined, step.of)
+            } else if (step.kind === 'refuse') {
+              const upstream = await look(step.name)
+              const node = upstream?.nodes[step.at]
+              if (node === undefined) continue
+              upstream!.failed(node, 'connect')
+              doubt[step.name].delete(node.id)
+            } else {
+              const key = `${step.name} ${step.version}`
+              const nodes = step.nodes.map((port) => ({
+                ...makeNode(`127.0.0.1:${port}`),
+                id: `${key} ${port}`,
+              }))
+              const service = makeService(step.name, nodes, step.version)
+              const before = namedIn(step.name)
+              const type = nodes.length === 0 ? 'delete' : state.has(key) ? 'update' : 'create'
+              if (type === 'delete') state.delete(key)
+              else state.set(key, service)
+              const named = namedIn(step.name)
+              const held = doubt[step.name]
+              for (const id of named) held.delete(id)
+              if (away.has(step.name))
+                for (const id of before) if (!named.includes(id)) held.set(id, now + 95_000)
+              tell({ type, service })
+            }
+            for (const name of NAMES) {
+              const ids = (await look(name))?.nodes.map(({ id }) => id) ?? []
+              const expected = [...namedIn(name), ...doubt[name].keys()]
+              if (`${ids.sort()}` !== `${expected.sort()}`) return false
+              // Forgotten, it is looked up anew: its watch is another one.
+              if (ids.length === 0) away.delete(name)
+            }
+          }
+          outage(undefined)
+          now += 95_000
+          directory.sweep()
+          for (const name of NAMES) {
+            const ids = (await look(name))?.nodes.map(({ id }) => id) ?? []
+            if (`${ids.sort()}` !== `${namedIn(name).sort()}`) return false
+          }
+          return directory.outage === undefined
+        } finally {
+          directory.close()
+        }
+      }),
+      { numRuns: 300 },
+    )
+  },
+)

@@ -1,0 +1,351 @@
+import t from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { createStaticRegistry } from '../../../adapters/registry/static.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
+import { TestExchange } from '../../../sdk/testing.ts'
+import { createRemote, openDirectory, ports, settle } from '../../fixtures/directories.ts'
+import { connectAll, createPools, makeService } from '../../fixtures/services.ts'
+
+const x = new TestExchange({ path: '/greeter' })
+
+t.test('a service is found at once where the registry answers at once', async (t) => {
+  const { directory } = openDirectory(
+    t,
+    createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])]),
+  )
+  const upstream = directory.find('greeter')
+  t.type(upstream, Upstream)
+  t.equal(directory.find('greeter'), upstream)
+  t.equal(directory.find('nobody'), undefined)
+  t.equal(directory.find('__proto__'), undefined)
+})
+
+t.test('a known service without nodes is found, and has none to choose', async (t) => {
+  const { directory } = openDirectory(t, createStaticRegistry([makeService('greeter', [])]))
+  const upstream = directory.find('greeter') as Upstream
+  t.same(ports(upstream), [])
+  t.equal(upstream.pick(x), undefined)
+})
+
+t.test('changes of a watched service are taken over in place', async (t) => {
+  const registry = createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])])
+  const { directory, closedPorts } = openDirectory(t, registry)
+  const upstream = directory.find('greeter') as Upstream
+  const [kept] = upstream.nodes
+  const { generation } = directory
+  registry.replace([
+    makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002']),
+    makeService('greeter', ['127.0.0.1:9003'], 'next'),
+  ])
+  t.same(ports(upstream), [9001, 9002, 9003])
+  connectAll(upstream)
+  t.equal(upstream.nodes[0], kept)
+  registry.replace([makeService('greeter', ['127.0.0.1:9003'], 'next')])
+  t.same(ports(upstream), [9003])
+  t.same(closedPorts(), [9001, 9002])
+  t.equal(directory.find('greeter'), upstream)
+  t.equal(directory.generation, generation, 'it neither appeared nor disappeared')
+})
+
+t.test('the generation rises when a service appears or disappears', async (t) => {
+  const registry = createMemoryRegistry()
+  const { directory, closedPorts } = openDirectory(t, registry)
+  const service = makeService('greeter', ['127.0.0.1:9001'])
+  t.equal(directory.find('greeter'), undefined)
+  let { generation } = directory
+  await registry.register?.(service)
+  t.ok(directory.generation > generation, 'appeared')
+  generation = directory.generation
+  t.same(ports(directory.find('greeter') as Upstream), [9001])
+  connectAll(directory.find('greeter') as Upstream)
+  t.equal(directory.generation, generation, 'looking it up changes nothing for others')
+  await registry.deregister?.(service)
+  t.ok(directory.generation > generation, 'disappeared')
+  t.equal(directory.find('greeter'), undefined)
+  t.same(closedPorts(), [9001])
+})
+
+t.test('a lookup under way is shared by all who ask', async (t) => {
+  const { registry, asked, answer } = createRemote()
+  const { directory } = openDirectory(t, registry)
+  const found = [directory.find('greeter'), directory.find('greeter')]
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  const [one, two] = await Promise.all(found)
+  t.equal(one, two)
+  t.same(ports(one), [9001])
+  t.equal(directory.find('greeter'), one, 'from then on the answer is there')
+  t.same(asked, ['greeter'])
+})
+
+t.test('what is told during a lookup is not lost', async (t) => {
+  const { registry, answer, tell } = createRemote(true)
+  const { directory } = openDirectory(t, registry)
+  const appearing = directory.find('greeter')
+  const { generation } = directory
+  tell({ type: 'create', service: makeService('greeter', ['127.0.0.1:9002']) })
+  answer([])
+  t.same(ports(await appearing), [9002])
+  t.ok(directory.generation > generation)
+
+  const leaving = directory.find('users')
+  tell({ type: 'delete', service: makeService('users', []) })
+  answer([makeService('users', ['127.0.0.1:9003'])])
+  t.equal(await leaving, undefined)
+})
+
+t.test('a first lookup that fails is 503, and the next request asks again', async (t) => {
+  const { registry, answer, refuse } = createRemote()
+  const reported: string[] = []
+  const { directory } = openDirectory(t, registry, {
+    onError: (service, error) => reported.push(`${service}: ${(error as Error).message}`),
+  })
+  const failing = Promise.resolve(directory.find('greeter'))
+  refuse(new Error('connection refused'))
+  await t.rejects(failing, {
+    code: 503,
+    id: 'greeter',
+    message: 'cannot look up greeter: the registry does not answer',
+  })
+  t.same(reported, ['greeter: connection refused'])
+  const again = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  t.same(ports(await again), [9001])
+})
+
+t.test('a registry that refuses is told as that, without the reason', async (t) => {
+  const { registry, refuse } = createRemote()
+  const { directory } = openDirectory(t, registry)
+  const failing = Promise.resolve(directory.find('greeter'))
+  refuse(Object.assign(new Error('ACL not found: secret'), { denied: true }))
+  await t.rejects(failing, {
+    code: 503,
+    message: /^cannot look up greeter: the registry refuses access$/,
+  })
+})
+
+t.test('a registry that throws is 503 too', async (t) => {
+  const { directory } = openDirectory(t, {
+    name: 'broken',
+    getService: () => {
+      throw new Error('no such file')
+    },
+    listServices: () => [],
+  })
+  t.throws(() => directory.find('greeter'), { code: 503 })
+})
+
+t.test('a registry that does not answer is given up', async (t) => {
+  const { registry } = createRemote()
+  const reported: unknown[] = []
+  // The directory's own timer does not keep the process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const { directory } = openDirectory(t, registry, {
+    lookupTimeoutMs: 1,
+    onError: (_, error) => reported.push(error),
+  })
+  await t.rejects(Promise.resolve(directory.find('greeter')), { code: 503 })
+  t.match(reported, [{ message: 'no answer within 1 ms' }])
+})
+
+t.test('without a watch, services in use are asked for again', async (t) => {
+  let now = 0
+  const { registry, asked, answer, refuse } = createRemote()
+  const { directory, closedPorts } = openDirectory(t, registry, { nowMs: () => now, unusedMs: 1e6 })
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  const upstream = await found
+  directory.sweep()
+  directory.sweep()
+  t.same(asked, ['greeter', 'greeter'], 'one question at a time')
+  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  await settle()
+  t.same(ports(upstream), [9001, 9002])
+  connectAll(upstream)
+
+  directory.sweep()
+  refuse(new Error('connection refused'))
+  await settle()
+  t.equal(directory.find('greeter'), upstream)
+  t.same(ports(upstream), [9001, 9002], 'the last good answer stays')
+  t.match(directory.outage, { reason: { message: 'connection refused' }, forMs: 0 })
+
+  const { generation } = directory
+  directory.sweep()
+  answer([])
+  await settle()
+  t.equal(directory.outage, undefined)
+  t.same(ports(upstream), [9001, 9002], 'and what comes right after an outage is in doubt')
+  now = 95_000
+  directory.sweep()
+  t.ok(directory.generation > generation)
+  t.same(closedPorts(), [9001, 9002], 'a service that is gone is forgotten')
+})
+
+t.test('lookups that clients cause are bounded', async (t) => {
+  const { registry, asked, answer } = createRemote()
+  const { directory } = openDirectory(t, registry, { maxLookups: 2 })
+  const found = [directory.find('a'), directory.find('b')]
+  t.throws(() => directory.find('c'), { code: 503, headers: ['retry-after', '1'] })
+  t.ok(directory.find('a'), 'one that is under way may be waited for')
+  answer([])
+  answer([])
+  t.same(await Promise.all(found), [undefined, undefined])
+  const third = directory.find('c')
+  answer([])
+  t.equal(await third, undefined, 'and then others have their turn')
+  t.same(asked, ['a', 'b', 'c'])
+})
+
+t.test('services nobody uses any more are forgotten, the longest unused first', async (t) => {
+  let now = 0
+  const services = ['a', 'b', 'c', 'd'].map((name, i) =>
+    makeService(name, [`127.0.0.1:${9001 + i}`]),
+  )
+  const { directory, closedPorts } = openDirectory(t, createStaticRegistry(services), {
+    nowMs: () => now,
+    unusedMs: 1000,
+    maxUnused: 1,
+  })
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => directory.find(name) as Upstream)
+  for (const upstream of [a, b, c, d]) connectAll(upstream)
+  directory.sweep()
+  now = 500
+  b?.pick(x)
+  directory.sweep()
+  now = 1400
+  a?.pick(x)
+  directory.sweep()
+  t.equal(directory.size, 3, 'c and d are unused: one of them is forgotten')
+  now = 1500
+  const { generation } = directory
+  c?.pick(x)
+  d?.pick(x)
+  directory.sweep()
+  t.equal(directory.generation, generation, 'one unused service is kept')
+  now = 5000
+  a!.nodes[0]!.active = 1
+  directory.sweep()
+  t.equal(directory.find('a'), a, 'never one with requests in flight')
+  t.ok(closedPorts().length >= 2)
+  t.ok(directory.generation > generation, 'cached routes to the others are void')
+})
+
+t.test('unused services are not kept where nobody watches them', async (t) => {
+  let now = 0
+  const { registry, answer } = createRemote()
+  const { directory } = openDirectory(t, registry, { nowMs: () => now, unusedMs: 1000 })
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  await found
+  directory.sweep()
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  await settle()
+  now = 1000
+  directory.sweep()
+  t.equal(directory.size, 0)
+})
+
+t.test('the way to choose nodes can be changed for services in use', async (t) => {
+  const { createPool } = createPools()
+  let cookie = 'one'
+  const { directory } = openDirectory(
+    t,
+    createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])]),
+    {
+      upstream: () => ({ createPool, balance: { kind: 'random', sticky: { cookie } } }),
+    },
+  )
+  const upstream = directory.find('greeter') as Upstream
+  cookie = 'two'
+  directory.reconfigure()
+  t.match(upstream.replyCookie?.(x, upstream.nodes[0]!), /^two=/)
+})
+
+t.test('a closed directory holds no connections and hears nothing', async (t) => {
+  const registry = createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])])
+  const { directory, closedPorts } = openDirectory(t, registry)
+  const upstream = directory.find('greeter') as Upstream
+  connectAll(upstream)
+  directory.close()
+  t.same(closedPorts(), [9001])
+  registry.replace([makeService('greeter', ['127.0.0.1:9002'])])
+  t.same(ports(upstream), [])
+  t.equal(directory.find('greeter'), undefined)
+})
+
+t.test('each service in use is watched, and no other', async (t) => {
+  let now = 0
+  const { registry, answer, refuse, watched, asked } = createRemote(true)
+  const { directory } = openDirectory(t, registry, {
+    nowMs: () => now,
+    unusedMs: 1000,
+    maxUnused: 0,
+  })
+  t.same(watched(), [undefined], 'all, for what appears')
+  const found = [directory.find('a'), directory.find('b'), Promise.resolve(directory.find('c'))]
+  t.same(watched(), [undefined, 'a', 'b', 'c'], 'before the answer, which may be outdated by then')
+  answer([makeService('a', ['127.0.0.1:9001'])])
+  answer([])
+  refuse(new Error('connection refused'))
+  await Promise.allSettled(found)
+  t.same(watched(), [undefined, 'a'])
+  now = 500
+  directory.sweep()
+  t.same(asked, ['a', 'b', 'c'], 'and what is watched is not asked again')
+  now = 2000
+  directory.sweep()
+  t.same(watched(), [undefined], 'nor is what was forgotten')
+  t.equal(directory.size, 0)
+  const again = directory.find('a')
+  answer([makeService('a', ['127.0.0.1:9001'])])
+  await again
+  directory.close()
+  t.same(watched(), [])
+  t.equal(directory.find('a'), undefined)
+  t.same(watched(), [])
+})
+
+t.test('services nobody asked for change nothing', async (t) => {
+  const { registry, answer, tell } = createRemote(true)
+  const { directory } = openDirectory(t, registry)
+  const { generation } = directory
+  for (let i = 0; i < 100; i++) {
+    tell({ type: 'create', service: makeService(`s${i}`, ['127.0.0.1:9001']) })
+    tell({ type: 'update', service: makeService(`s${i}`, []) })
+    tell({ type: 'delete', service: makeService(`s${i}`, []) })
+  }
+  t.equal(directory.generation, generation)
+  const missing = directory.find('s1')
+  answer([])
+  t.equal(await missing, undefined)
+  tell({ type: 'create', service: makeService('s2', ['127.0.0.1:9001']) })
+  t.equal(directory.generation, generation)
+  tell({ type: 'create', service: makeService('s1', []) })
+  t.equal(directory.generation, generation + 1, 'but one that was looked up in vain')
+})
+
+t.test(
+  'a service that appears between the answer and its arrival was not looked up in vain',
+  async (t) => {
+    const { registry, answer, tell } = createRemote(true)
+    const { directory } = openDirectory(t, registry)
+    const { generation } = directory
+    const missing = directory.find('greeter')
+    // The watch of all services may be told first, and that of this one too late.
+    answer([])
+    tell({ type: 'create', service: makeService('greeter', []) })
+    await missing
+    t.ok(directory.generation > generation)
+  },
+)
+
+t.test('names that are looked up in vain are remembered up to a bound', async (t) => {
+  const registry = createMemoryRegistry()
+  const { directory } = openDirectory(t, registry)
+  const { generation } = directory
+  for (let i = 0; i <= 10_000; i++) directory.find(`nobody${i}`)
+  t.equal(directory.generation, generation + 1, 'then all that was concluded from them is void')
+  await registry.register?.(makeService('nobody10000', ['127.0.0.1:9001']))
+  t.equal(directory.generation, generation + 2)
+})

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { Held } from '../../../core/registry/stale-nodes.ts'
+
+t.test('what went missing is held for 95 s, and not longer when it is missed again', async (t) => {
+  let now = 0
+  const held = new Held<string>(() => now)
+  held.add('a', 'one')
+  now = 50_000
+  held.add('a', 'another')
+  held.add('b', 'two')
+  t.same(held.items, ['one', 'two'])
+  now = 94_999
+  t.same(held.expire(), [])
+  now = 95_000
+  t.same(held.expire(), ['one'])
+  t.same(held.items, ['two'])
+  now = 145_000
+  t.same(held.expire(), ['two'])
+  t.equal(held.size, 0)
+})
+
+t.test(
+  'what is named again is held no more, and for 95 s when it goes missing later',
+  async (t) => {
+    let now = 0
+    const held = new Held<string>(() => now)
+    held.add('a', 'one')
+    t.ok(held.release('a'))
+    t.notOk(held.release('a'))
+    now = 90_000
+    held.add('b', 'two')
+    held.add('a', 'one')
+    now = 184_999
+    t.same(held.expire(), [])
+    held.releaseAll()
+    t.equal(held.size, 0)
+  },
+)

@@ -1,0 +1,33 @@
+import t from 'tap'
+import type { Endpoint } from '../../../../core/contracts/registry.ts'
+import { shapeOf } from '../../../../core/request/coercion/shape.ts'
+
+function endpoint(metadata: Record<string, string>): Endpoint {
+  const message = (name: string, type: string) => ({
+    name,
+    type: name,
+    values: [{ name: 'limit', type, values: [] }],
+  })
+  return {
+    name: 'Greeter.List',
+    request: message('ListRequest', 'int32'),
+    response: message('ListResponse', 'string'),
+    metadata,
+  }
+}
+
+t.test("an endpoint's JSON Schema describes its requests, else its Value tree", async (t) => {
+  const limit = (metadata: Record<string, string>) => {
+    const shape = shapeOf(endpoint(metadata))
+    return shape.kind === 'object' ? shape.fields.get('limit')?.kind : shape.kind
+  }
+  t.equal(limit({}), 'integer')
+  t.equal(limit({ requestSchema: '{"properties":{"limit":{"type":"boolean"}}}' }), 'boolean')
+  t.equal(limit({ requestSchema: 'not JSON' }), 'integer')
+})
+
+t.test('it is worked out once for each endpoint', async (t) => {
+  const one = endpoint({})
+  t.equal(shapeOf(one), shapeOf(one))
+  t.not(shapeOf(one), shapeOf(endpoint({})))
+})

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  skipBlanks,
+  skipValue,
+  splitObject,
+  visitMembers,
+} from '../../../../core/request/json/json-text.ts'
+
+t.test('members are taken out as they are written', async (t) => {
+  const text =
+    ' { "id" : 12345678901234567890 , "a\\u0062":{"x":[1, {"y":"}]"}]} ,"s":"\\"}","e":1e2}'
+  t.same(
+    [...splitObject(text)!],
+    [
+      ['id', '12345678901234567890'],
+      ['ab', '{"x":[1, {"y":"}]"}]}'],
+      ['s', '"\\"}"'],
+      ['e', '1e2'],
+    ],
+  )
+  t.same([...splitObject('{}')!], [])
+  t.same([...splitObject('{ }')!], [])
+})
+
+t.test('of a name given twice the last counts, as for JSON.parse', async (t) => {
+  t.same(
+    [...splitObject('{"a":1,"b":2,"\\u0061":3}')!],
+    [
+      ['a', '3'],
+      ['b', '2'],
+    ],
+  )
+})
+
+t.test('what is no object has no members', async (t) => {
+  for (const text of ['[]', '1', '"{}"', 'null', ' [{}]'])
+    t.equal(splitObject(text), undefined, text)
+})
+
+t.test('the parts of any object, parsed each, are the object', async () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.string(), fc.jsonValue()),
+      fc.nat({ max: 3 }),
+      (object, indent) => {
+        const text = JSON.stringify(object, null, indent)
+        const members = [...splitObject(text)!].map(([name, part]) => [name, JSON.parse(part)])
+        const wanted = Object.entries(JSON.parse(text))
+        // An object may hold __proto__ only as what Object.entries does not lose.
+        return JSON.stringify(members) === JSON.stringify(wanted)
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+t.test('a value ends where the next thing begins', async (t) => {
+  t.equal(skipValue('12', 0), 2)
+  t.equal(skipValue('[1 ,2]', 1), 2)
+  t.equal(skipValue('[true]', 1), 5)
+  t.equal(skipValue('{"a":"]"} x', 0), 9)
+  t.equal(skipBlanks(' \t\r\nx', 0), 4)
+  t.equal(skipBlanks('x', 1), 1)
+})
+
+t.test('visitors may end a value themselves', async (t) => {
+  const seen: [string, number][] = []
+  const text = '[{"a":[1],"b":2} ]'
+  const end = visitMembers(text, 1, (name, start) => {
+    seen.push([name, start])
+    return skipValue(text, start)
+  })
+  t.equal(end, 16)
+  t.same(seen, [
+    ['a', 6],
+    ['b', 14],
+  ])
+})

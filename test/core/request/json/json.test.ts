@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { type JsonValue, parseJson } from '../../../../core/request/json/json.ts'
+
+t.test('JSON is parsed, from text or bytes', async (t) => {
+  const value = { a: [1, 2.5, 'x', true, null], b: { c: '"\\/' } }
+  t.same(parseJson(JSON.stringify(value)), value)
+  t.same(parseJson(Buffer.from(JSON.stringify({ é: '€' }))), { é: '€' })
+  t.same(parseJson(new TextEncoder().encode(' 1 ')), 1)
+})
+
+t.test('what JSON.parse accepts within the bounds is the same here', async () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 6 }), fc.nat({ max: 4 }), (text, indent) => {
+      const spaced = JSON.stringify(JSON.parse(text), null, indent)
+      if (text.includes('__proto__')) return true
+      return JSON.stringify(parseJson(spaced)) === JSON.stringify(JSON.parse(text))
+    }),
+  )
+})
+
+t.test('malformed JSON is 400 with the position of the fault', async (t) => {
+  const cases: [string, string][] = [
+    ['', 'expected a value at position 0, got the end'],
+    ['{"a":}', 'expected a value at position 5, got "}"'],
+    ['{"a":1', 'expected , or } at position 6, got the end'],
+    ['[1,]', 'expected a value at position 3, got "]"'],
+    ['{} x', 'expected the end at position 3, got "x"'],
+  ]
+  for (const [text, fault] of cases)
+    t.throws(
+      () => parseJson(text),
+      { code: 400, id: 'go.mx.api', message: `request body must be JSON: ${fault}` },
+      text,
+    )
+  t.throws(() => parseJson('x', 'request', 'go.mx.rpc'), {
+    id: 'go.mx.rpc',
+    message: /^request must be JSON/,
+  })
+})
+
+t.test('text that is not UTF-8 is 400', async (t) => {
+  t.throws(() => parseJson(Buffer.from([0x22, 0xff, 0x22])), {
+    code: 400,
+    message: 'request body must be text in UTF-8',
+  })
+})
+
+t.test('JSON nests 64 deep', async (t) => {
+  t.doesNotThrow(() => parseJson(`${'['.repeat(64)}${']'.repeat(64)}`))
+  t.doesNotThrow(() => parseJson(`[${'[],'.repeat(1000)}1]`))
+  const tooDeep = { code: 400, message: 'request body must not nest deeper than 64' }
+  t.throws(() => parseJson(`${'['.repeat(65)}${']'.repeat(65)}`), tooDeep)
+  t.throws(() => parseJson(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`), tooDeep)
+  t.doesNotThrow(
+    () => parseJson(JSON.stringify('['.repeat(1000))),
+    'brackets in strings do not nest',
+  )
+})
+
+t.test('16 MiB of brackets are refused at once', async (t) => {
+  const before = performance.now()
+  for (const char of ['[', '{', '[{', '"', '\\', ':', '{"a":', '[[],'])
+    t.throws(() => parseJson(Buffer.alloc(16 * 1024 * 1024, char)), { code: 400 }, char)
+  t.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`)
+})
+
+t.test('100 000 names are the most, in all objects together', async (t) => {
+  const many = (count: number) => `[${Array.from({ length: count }, () => '{"a":1}').join()}]`
+  t.equal((parseJson(many(100_000)) as JsonValue[]).length, 100_000)
+  t.throws(() => parseJson(many(100_001)), {
+    code: 400,
+    message: 'request body must not hold more than 100000 names',
+  })
+  t.doesNotThrow(() => parseJson(JSON.stringify(':'.repeat(200_000))))
+})
+
+t.test('the name __proto__ is 400, however it is written', async (t) => {
+  const everyEscaped = [...'__proto__']
+    .map((char) => `\\u00${char.charCodeAt(0).toString(16)}`)
+    .join('')
+  const names = [
+    '__proto__',
+    '\\u005f_proto__',
+    '__pr\\u006Fto__',
+    '\\u005F\\u005fproto\\u005f_',
+    everyEscaped,
+  ]
+  for (const name of names) {
+    for (const text of [`{"${name}":1}`, `{"a":[{"b" : "x", "${name}"\n : {}}]}`])
+      t.throws(
+        () => parseJson(text),
+        { code: 400, message: /^request body must not hold the name __proto__, at position \d+$/ },
+        text,
+      )
+  }
+  t.throws(() => parseJson('{"__proto__":1}'), { message: /position 2$/ })
+})
+
+t.test('text that only looks like that name is let through', async (t) => {
+  const texts = [
+    '"__proto__"',
+    '["__proto__",1]',
+    '{"a":"__proto__"}',
+    '{"__proto":1}',
+    '{"__proto__ ":1}',
+    '{"\\\\u005f_proto__":1}',
+    '{"a":"\\"__proto__\\":1"}',
+    '{"___proto__":1}',
+    '{"constructor":1,"toString":2}',
+  ]
+  for (const text of texts) t.doesNotThrow(() => parseJson(text), text)
+})
+
+t.test('whatever is thrown at it, it is a value without that name, or 400', async () => {
+  const piece = fc.constantFrom(
+    ...[
+      '{',
+      '}',
+      '[',
+      ']',
+      ':',
+      ',',
+      '"',
+      '\\',
+      '\\"',
+      '"__proto__"',
+      '"\\u005f_proto__"',
+      'a',
+      '1',
+      ' ',
+      'null',
+      '\\u00',
+    ],
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 14 }), (pieces) => {
+      const text = pieces.join('')
+      let value: JsonValue
+      try {
+        value = parseJson(text)
+      } catch (error) {
+        return (error as { code?: number }).code === 400
+      }
+      let clean = true
+      JSON.parse(text, (name, inner) => {
+        if (name === '__proto__') clean = false
+        return inner
+      })
+      return clean && JSON.stringify(value) === JSON.stringify(JSON.parse(text))
+    }),
+    { numRuns: 5000 },
+  )
+})

@@ -1,0 +1,236 @@
+import t, { type Test } from 'tap'
+import type { GatewayError } from '../../../core/errors.ts'
+import { NodeCall } from '../../../core/rpc/balanced-call.ts'
+import type { LostKind, OutgoingCall } from '../../../core/rpc/call.ts'
+import type { Caller } from '../../../core/rpc/caller.ts'
+import { deadlines } from '../../../core/rpc/deadlines.ts'
+import { toBadAnswer } from '../../../core/rpc/error-codec.ts'
+import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
+import { ServiceError } from '../../../sdk/errors.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
+
+/** Writes down what becomes of it. */
+class TestCall extends NodeCall {
+  override service = 'greeter'
+  readonly events: string[] = []
+  readonly nodes: string[] = []
+  repeats = 0
+
+  constructor(upstream: Upstream, limitMs = 0) {
+    super()
+    this.upstream = upstream
+    this.limitMs = limitMs
+    this.startedMs = performance.now()
+  }
+
+  send(): this {
+    this.attempt()
+    return this
+  }
+
+  /** As whoever fails while it is told of the answer. */
+  forget(): void {
+    this.leave()
+  }
+
+  protected pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
+    return this.upstream!.pick(undefined, last, this.tried)
+  }
+
+  protected override chosen({ id }: UpstreamNode): void {
+    this.nodes.push(id)
+  }
+
+  protected override note(detail: string): void {
+    this.events.push(`note ${detail}`)
+  }
+
+  protected override mayRepeat(): boolean {
+    return this.repeats-- > 0
+  }
+
+  protected refused({ code }: GatewayError): void {
+    this.events.push(`refused ${code}`)
+  }
+
+  protected failed({ code }: GatewayError): void {
+    this.events.push(`failed ${code}`)
+  }
+
+  override onReply(): void {
+    this.isWell()
+    this.leave()
+    this.events.push('reply')
+  }
+}
+
+type Serve = (call: OutgoingCall, node: string) => void
+
+/** A service of these nodes, each of which does the same with its calls. */
+function open(t: Test, ids: readonly string[], serve: Serve) {
+  const { createPool } = createPools()
+  const ejected: string[] = []
+  const upstream = new Upstream('greeter', {
+    createPool,
+    findCaller: ({ id }): Caller => ({
+      pending: 0,
+      call: (call) => serve(call, id),
+      drain: () => {},
+      close: () => {},
+    }),
+    onEject: ({ id }) => ejected.push(id),
+  })
+  t.teardown(() => upstream.close())
+  const nodes = ids.map((id, i) => ({ ...makeNode(`127.0.0.1:${9001 + i}`), id }))
+  upstream.update([makeService('greeter', nodes)])
+  return { upstream, ejected, active: () => upstream.nodes.map(({ active }) => active) }
+}
+
+const lose =
+  (kind: LostKind): Serve =>
+  (call) =>
+    call.onLost(kind, kind)
+
+t.test('what was certainly not served goes to the next node', async (t) => {
+  for (const kind of ['connect', 'foreign', 'full', 'unsent'] as const) {
+    const { upstream, ejected, active } = open(t, ['a', 'b'], (call, node) =>
+      node === 'a' ? lose(kind)(call, node) : call.onReply('', Buffer.alloc(0)),
+    )
+    const { nodes, events } = new TestCall(upstream).send()
+    t.strictSame(nodes, ['a', 'b'], kind)
+    t.strictSame(events, [`note ${kind}`, 'reply'])
+    t.strictSame(ejected, kind === 'connect' || kind === 'foreign' ? ['a'] : [])
+    t.strictSame(active(), [0, 0])
+  }
+})
+
+t.test('a call that is over is given back by its node once', async (t) => {
+  const { upstream, active } = open(t, ['a'], (call) => {
+    call.onReply('', Buffer.alloc(0))
+    ;(call as TestCall).forget()
+  })
+  new TestCall(upstream).send()
+  t.strictSame(active(), [0])
+})
+
+t.test(
+  'a call that comes back from a node that has left goes to the next all the same',
+  async (t) => {
+    const { upstream } = open(t, ['a', 'b'], (call, node) => {
+      if (node === 'b') return call.onReply('', Buffer.alloc(0))
+      const [, b] = upstream.nodes.map(({ id, port }) => ({ ...makeNode(`127.0.0.1:${port}`), id }))
+      upstream.update([makeService('greeter', [b!])])
+      call.onLost('unsent', 'it takes no more calls')
+    })
+    const { nodes, events } = new TestCall(upstream).send()
+    t.strictSame(nodes, ['a', 'b'])
+    t.strictSame(events, ['note it takes no more calls', 'reply'])
+  },
+)
+
+t.test('what may have been served, or has no time left, goes nowhere else', async (t) => {
+  for (const [kind, code] of [
+    ['closed', 502],
+    ['timeout', 408],
+  ] as const) {
+    const { upstream } = open(t, ['a', 'b'], lose(kind))
+    const { nodes, events } = new TestCall(upstream).send()
+    t.strictSame(nodes, ['a'])
+    t.strictSame(events, [`note ${kind}`, `failed ${code}`])
+  }
+})
+
+t.test('a call whose bodies have been sent cannot be sent again', async (t) => {
+  const { upstream } = open(t, ['a', 'b'], (call, node) => {
+    call.started = true
+    lose('unsent')(call, node)
+  })
+  t.strictSame(new TestCall(upstream).send().events, ['note unsent', 'failed 502'])
+})
+
+t.test('5 nodes are tried at most, and each once', async (t) => {
+  const few = open(t, ['a', 'b'], lose('full'))
+  t.strictSame(new TestCall(few.upstream).send().nodes, ['a', 'b'])
+  const many = open(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'], lose('full'))
+  const call = new TestCall(many.upstream).send()
+  t.strictSame(call.nodes, ['a', 'b', 'c', 'd', 'e'])
+  t.equal(call.events.at(-1), 'failed 503')
+})
+
+t.test('without a node it is 503', async (t) => {
+  const { upstream } = open(t, [], lose('full'))
+  t.strictSame(new TestCall(upstream).send().events, [
+    'note no node of greeter is available',
+    'failed 503',
+  ])
+})
+
+t.test(
+  'a node that answers with errors is well, unless they are none of the protocol',
+  async (t) => {
+    const own = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
+    const foreign = open(t, ['a', 'b'], (call) => call.onFail(toBadAnswer('x', 'none'), true))
+    for (let i = 0; i < 20; i++) {
+      t.strictSame(new TestCall(own.upstream).send().events, ['refused 503'])
+      t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])
+    }
+    t.strictSame(own.ejected, [])
+    t.equal(foreign.ejected.length, 1, 'half of the nodes at most')
+  },
+)
+
+t.test('whether an error is repeated, who makes the call says', async (t) => {
+  const { upstream, active } = open(t, ['a', 'b'], (call) =>
+    call.onFail(new ServiceError('x', 500, 'no')),
+  )
+  const call = new TestCall(upstream)
+  call.repeats = 2
+  t.strictSame(call.send().events, ['refused 500'])
+  t.strictSame(call.nodes, ['a', 'b', 'a'])
+  t.strictSame(active(), [0, 0])
+})
+
+t.test('attempts share the time there is', async (t) => {
+  const told: number[] = []
+  const { upstream } = open(t, ['a', 'b', 'c'], (call) => {
+    told.push(call.timeoutMs)
+    const untilMs = performance.now() + 30
+    while (performance.now() < untilMs);
+    call.onLost('unsent', 'busy')
+  })
+  const send = (limitMs: number): TestCall => {
+    const call = new TestCall(upstream, limitMs)
+    call.timeoutMs = limitMs
+    return call.send()
+  }
+  t.equal(send(60_000).events.at(-1), 'failed 502')
+  t.equal(told[0], 60_000)
+  t.ok(told[1]! <= 60_000 - 30 && told[2]! <= told[1]! - 30, `${told}`)
+  t.strictSame(send(20).events, ['note busy', 'failed 408'])
+  t.equal(told.length, 4, 'without time there is no other attempt')
+})
+
+t.test('a limit the service is not told of holds as well', async (t) => {
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const { upstream } = open(t, ['a'], (call) => {
+    t.equal(call.timeoutMs, 0)
+    call.carrier = {
+      sendData: () => true,
+      endData: () => {},
+      consumed: () => {},
+      cancel: () => {},
+      expire(call) {
+        call.release()
+        call.onLost('timeout', `after ${call.timeoutMs} ms`)
+      },
+    }
+  })
+  const before = deadlines.size
+  const call = new TestCall(upstream, 30).send()
+  await until(() => call.events.length > 0)
+  t.strictSame(call.events, ['note after 30 ms', 'failed 408'])
+  t.equal(deadlines.size, before)
+})

@@ -1,0 +1,18 @@
+import t from 'tap'
+import { isForOperators, isHiddenFromClients } from '../../../core/rpc/debug-endpoints.ts'
+
+t.test('what services tell of themselves is for operators, that they are well is for all', (t) => {
+  for (const method of ['Log', 'Trace', 'Stats', 'Other']) t.ok(isForOperators(`Debug.${method}`))
+  for (const endpoint of ['Debug.Health', 'Greeter.Call', 'Debugger.Log'])
+    t.notOk(isForOperators(endpoint), endpoint)
+  t.end()
+})
+
+t.test('clients of a gateway call neither what is for operators nor open links of servers', (t) => {
+  t.ok(isHiddenFromClients('greeter', 'Debug.Log'))
+  t.ok(isHiddenFromClients('network', 'Network.Link'))
+  for (const endpoint of ['Debug.Health', 'Network.Graph'])
+    t.notOk(isHiddenFromClients('network', endpoint), endpoint)
+  t.notOk(isHiddenFromClients('greeter', 'Network.Link'))
+  t.end()
+})

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { GatewayError } from '../../../../core/errors.ts'
+import { HeaderList } from '../../../../core/http/headers.ts'
+import { toWireError } from '../../../../core/rpc/grpc/error-reply.ts'
+
+const error = new GatewayError('a', 404, 'gone', { headers: ['x-more', '1'] })
+const tell = (fields: readonly string[], isHttp2 = true) =>
+  toWireError(error, new HeaderList(fields), isHttp2)
+
+t.test('gRPC reads errors in fields, gRPC-Web and streams of Connect in the body', async (t) => {
+  const grpc = tell(['content-type', 'application/grpc+proto'])!
+  t.strictSame([grpc.status, grpc.rpcStatus, grpc.body.length], [200, 5, 0])
+  t.equal(grpc.headers.get('grpc-status'), '5')
+  t.equal(grpc.headers.get('grpc-message'), 'gone')
+  t.equal(grpc.headers.get('x-more'), '1')
+  t.equal(grpc.headers.get('content-type'), 'application/grpc+proto')
+  const web = tell(['content-type', 'application/grpc-web+proto'], false)!
+  t.equal(web.status, 200)
+  t.match(`${web.body}`, /grpc-status: 5\r\ngrpc-message: gone\r\nx-more: 1\r\n/)
+  const connect = tell(['content-type', 'application/connect+json'], false)!
+  t.match(`${connect.body}`, /\{"error":\{"code":"not_found","message":"gone"\}/)
+})
+
+t.test('unary calls of Connect have the status of HTTP, and JSON of their own', async (t) => {
+  const fields = ['content-type', 'application/json', 'connect-protocol-version', '1']
+  const reply = tell(fields, false)!
+  t.equal(reply.status, 404)
+  t.equal(reply.body, '{"code":"not_found","message":"gone"}')
+  t.equal(reply.headers.get('content-type'), 'application/json')
+  t.equal(reply.headers.get('x-more'), '1')
+})
+
+t.test('other requests are none of these', async (t) => {
+  t.equal(tell([]), undefined)
+  t.equal(tell(['content-type', 'application/json']), undefined)
+  t.equal(tell(['content-type', 'application/grpc'], false), undefined, 'over HTTP/1.1')
+})

@@ -1,0 +1,19 @@
+import t from 'tap'
+import { toGrpcRoute } from '../../../../core/rpc/grpc/path.ts'
+
+t.test('what stands before the last dot is the service, inside the namespace', async (t) => {
+  t.match(toGrpcRoute('ns', 'helloworld.Greeter', 'SayHello'), {
+    service: 'ns.helloworld',
+    endpoint: 'Greeter.SayHello',
+  })
+  t.match(toGrpcRoute('', 'a.b.v1.C', 'd'), { service: 'a.b.v1', endpoint: 'C.d' })
+  for (const [full, method] of [
+    ['Greeter', 'SayHello'],
+    ['.Greeter', 'SayHello'],
+    ['a.', 'b'],
+    ['a.1b', 'c'],
+    ['a.b', 'c.d'],
+    ['a.b', ''],
+  ] as const)
+    t.equal(toGrpcRoute('ns', full, method), undefined, `${full}/${method}`)
+})

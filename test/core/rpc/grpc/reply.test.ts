@@ -1,0 +1,45 @@
+import t from 'tap'
+import {
+  type Block,
+  refuseHead,
+  takeTrailers,
+  toFields,
+  toReplyHead,
+} from '../../../../core/rpc/grpc/reply.ts'
+import { findWire } from '../../../../core/rpc/grpc/wire-format.ts'
+
+/** As the library has it: its type says that all values are text. */
+const toBlock = (fields: object): Block => fields as Block
+const HEAD = { ':status': 200, 'content-type': 'application/grpc+proto' }
+
+t.test('a head is gRPC by its status and type; others are what gRPC makes of HTTP', async (t) => {
+  t.equal(refuseHead(toBlock(HEAD), 'a'), undefined)
+  t.equal(refuseHead(toBlock({ ...HEAD, 'content-type': 'application/grpc' }), 'a'), undefined)
+  const codes: [object, number][] = [
+    [{ ...HEAD, 'content-type': 'text/html' }, 502],
+    [{ ':status': 200 }, 502],
+    [{ ...HEAD, ':status': 404 }, 501],
+    [{ ...HEAD, ':status': 401 }, 401],
+    [{ ...HEAD, ':status': 429 }, 503],
+    [{ ...HEAD, ':status': 500 }, 502],
+  ]
+  for (const [head, code] of codes) t.equal(refuseHead(toBlock(head), 'a')?.code, code)
+})
+
+t.test('the client gets the end-to-end fields, in its own content type', async (t) => {
+  const head = toBlock({ ...HEAD, date: 'now', 'grpc-encoding': 'gzip', a: ['1', '2'] })
+  const web = toReplyHead(head, findWire('application/grpc-web+proto', false)!)
+  t.strictSame(web.getAll('a'), ['1', '2'])
+  t.equal(web.get('content-type'), 'application/grpc-web+proto')
+  t.notOk(web.has('date'))
+  t.equal(web.get('grpc-encoding'), 'gzip')
+  const connect = toReplyHead(head, findWire('application/connect+proto', false)!)
+  t.equal(connect.get('connect-content-encoding'), 'gzip')
+  t.notOk(connect.has('grpc-encoding'))
+})
+
+t.test('of a reply without body the fields that end it are taken out', async (t) => {
+  const head = toFields(toBlock({ ...HEAD, 'grpc-status': '5', 'grpc-message': 'gone', a: '1' }))
+  t.strictSame(takeTrailers(head).flat, ['grpc-status', '5', 'grpc-message', 'gone'])
+  t.strictSame(head.flat, ['content-type', 'application/grpc+proto', 'a', '1'])
+})

@@ -1,0 +1,46 @@
+import { STATUS_CODES } from 'node:http'
+import t from 'tap'
+import { GatewayError } from '../../../../core/errors.ts'
+import { tellGrpc } from '../../../../core/rpc/grpc/status.ts'
+
+t.test('errors of requests in gRPC types tell its status, with other fields kept', async (t) => {
+  const error = new GatewayError('app', 503, 'gone', {
+    cause: 'why',
+    headers: ['retry-after', '1'],
+  })
+  for (const type of ['application/grpc', 'application/grpc+json', 'Application/gRPC; a=b']) {
+    const told = tellGrpc(error, type)
+    const fields = ['retry-after', '1', 'grpc-status', '14', 'grpc-message', 'gone']
+    t.strictSame(told.headers, fields, type)
+    t.strictSame(told.toBody(), error.toBody())
+    t.equal(told.cause, 'why')
+  }
+  for (const type of [undefined, '', 'application/json', 'application/grpc-web', 'text/grpc'])
+    t.equal(tellGrpc(error, type), error, `${type}`)
+})
+
+t.test('every HTTP status of an error has a gRPC status', async (t) => {
+  const statusOf = (code: number) =>
+    tellGrpc(new GatewayError('app', code, ''), 'application/grpc').headers?.[1]
+  const known: [number, string][] = [
+    [400, '3'],
+    [401, '16'],
+    [403, '7'],
+    [404, '5'],
+    [408, '4'],
+    [429, '8'],
+    [500, '13'],
+    [504, '4'],
+    [418, '2'],
+  ]
+  for (const [code, status] of known) t.equal(statusOf(code), status, `${code}`)
+  for (const code of Object.keys(STATUS_CODES).map(Number))
+    if (code >= 400) t.match(statusOf(code), /^([1-9]|1[0-6])$/, `${code}`)
+})
+
+t.test('messages of any text are one field value', async (t) => {
+  const messageOf = (text: string) =>
+    tellGrpc(new GatewayError('app', 500, text), 'application/grpc').headers?.[3]
+  t.equal(messageOf('100 % "Jörg"\r\n😀\0~'), '100 %25 "J%C3%B6rg"%0D%0A%F0%9F%98%80%00~')
+  t.equal(messageOf('lone \ud800'), 'lone %EF%BF%BD')
+})

@@ -1,0 +1,150 @@
+import t from 'tap'
+import { relayMemory } from '../../../../core/limits/memory-budget.ts'
+import { BodyRelay } from '../../../../core/rpc/http/body-relay.ts'
+
+/** A relay whose target takes as many bodies as the test says. */
+function open(takes = 0) {
+  const target = {
+    takes,
+    got: [] as string[],
+    ends: 0,
+    sendData(body: Uint8Array): boolean {
+      if (target.takes === 0) return false
+      target.takes--
+      target.got.push(Buffer.from(body).toString())
+      return true
+    },
+    endData: () => void target.ends++,
+  }
+  const consumed: number[] = []
+  const relay = new BodyRelay({ consumed: (bytes) => void consumed.push(bytes) }, target)
+  const push = (text: string): boolean => {
+    const memory = Buffer.from(text)
+    const taken = relay.push(memory)
+    memory.fill(0)
+    return taken
+  }
+  return { relay, target, consumed, push }
+}
+
+t.test('what is taken at once does not wait', async (t) => {
+  const { relay, target, consumed, push } = open(2)
+  push('a')
+  push('')
+  t.ok(relay.isEmpty)
+  t.strictSame(
+    [target.got, consumed],
+    [
+      ['a', ''],
+      [1, 0],
+    ],
+  )
+  relay.end()
+  t.equal(target.ends, 1)
+})
+
+t.test('what is not taken waits, in order, and so does the end', async (t) => {
+  const { relay, target, consumed, push } = open(1)
+  for (const text of ['a', 'bb', 'ccc', 'dddd']) push(text)
+  relay.end()
+  t.notOk(relay.isEmpty)
+  t.strictSame([target.got, consumed, target.ends], [['a'], [1], 0])
+  target.takes = 2
+  relay.flush()
+  t.strictSame([target.got, consumed, target.ends], [['a', 'bb', 'ccc'], [1, 2, 3], 0])
+  target.takes = 5
+  relay.flush()
+  t.strictSame([target.got, consumed, target.ends], [['a', 'bb', 'ccc', 'dddd'], [1, 2, 3, 4], 1])
+  t.ok(relay.isEmpty)
+})
+
+t.test('a body that waits is not overtaken by one that could go', async (t) => {
+  const { relay, target, push } = open()
+  push('a')
+  target.takes = 9
+  push('b')
+  t.strictSame(target.got, [])
+  relay.flush()
+  t.strictSame(target.got, ['a', 'b'])
+})
+
+t.test('another target is told of the end as well', async (t) => {
+  const { relay, target } = open()
+  relay.end()
+  relay.flush()
+  t.equal(target.ends, 2)
+})
+
+t.test('what nobody wants is forgotten', async (t) => {
+  const { relay, target, consumed, push } = open()
+  push('a')
+  relay.clear()
+  t.ok(relay.isEmpty)
+  target.takes = 1
+  relay.flush()
+  t.strictSame([target.got, consumed], [[], []])
+})
+
+t.test('a target that ends the call with a body of several gets no others', async (t) => {
+  const got: string[] = []
+  let isOpen = false
+  const relay: BodyRelay = new BodyRelay(
+    { consumed: () => t.fail('nothing is asked for') },
+    {
+      sendData(body) {
+        if (!isOpen) return false
+        got.push(Buffer.from(body).toString())
+        relay.clear()
+        return true
+      },
+      endData: () => t.fail('no end'),
+    },
+  )
+  for (const text of ['a', 'b']) relay.push(Buffer.from(text))
+  relay.end()
+  isOpen = true
+  relay.flush()
+  t.strictSame(got, ['a'])
+  t.ok(relay.isEmpty)
+  t.equal(relayMemory.usedBytes, 0)
+})
+
+t.test(
+  'what waits counts, of all relays together, and is refused where there is no room',
+  async (t) => {
+    const { maxBytes } = relayMemory
+    t.teardown(() => {
+      relayMemory.maxBytes = maxBytes
+    })
+    relayMemory.maxBytes = 1000
+    const [one, other] = [open(), open()]
+    t.ok(one.push('x'.repeat(500)))
+    t.ok(other.push('x'))
+    t.equal(relayMemory.usedBytes, 564, 'tiny ones count 64')
+    t.notOk(other.push('x'.repeat(500)))
+    t.ok(other.push('x'.repeat(400)))
+    one.target.takes = 1
+    one.relay.flush()
+    t.equal(relayMemory.usedBytes, 464)
+    t.ok(one.push('x'.repeat(500)))
+    one.relay.clear()
+    other.relay.clear()
+    t.equal(relayMemory.usedBytes, 0)
+  },
+)
+
+t.test('what was passed on is forgotten, though something always waits', async (t) => {
+  const { relay, target, push } = open()
+  const text = 'x'.repeat(16_384)
+  push(text)
+  for (let i = 0; i < 50_000; i++) {
+    push(text)
+    target.takes = 1
+    relay.flush()
+    target.got.length = 0
+  }
+  t.equal(relayMemory.usedBytes, text.length)
+  const { rss } = process.memoryUsage()
+  t.ok(rss < 25_000 * text.length, `${rss} bytes`)
+  relay.clear()
+})

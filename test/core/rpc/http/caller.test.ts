@@ -1,0 +1,836 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import type { OutgoingCall } from '../../../../core/rpc/call.ts'
+import { deadlines } from '../../../../core/rpc/deadlines.ts'
+import { PlainCaller } from '../../../../core/rpc/http/caller.ts'
+import { formatMetadata } from '../../../../core/rpc/metadata.ts'
+import { Pool, type PoolOptions } from '../../../../core/upstream/pool/pool.ts'
+import { clock } from '../../../../lib/time/coarse-clock.ts'
+import { openRawBackend, turn, until } from '../../../fixtures/raw-backend.ts'
+import { RecordedCall } from '../../../fixtures/rpc.ts'
+
+const SECOND = 1000
+const MAX_BYTES = 16 * 1024 * 1024
+
+function openCaller(t: Test, port: number, options: Partial<PoolOptions> = {}) {
+  const pool = new Pool({
+    host: '127.0.0.1',
+    port,
+    secure: false,
+    timeouts: { connectMs: 5 * SECOND, replyMs: 10 * SECOND, idleMs: 20 * SECOND },
+    keepAliveMs: 30 * SECOND,
+    pipeline: 1,
+    maxConnections: 8,
+    maxWaiting: 8,
+    ...options,
+  })
+  const caller = new PlainCaller(pool, { host: '127.0.0.1', port })
+  t.teardown(() => caller.close())
+  return { caller, pool }
+}
+
+function send(caller: PlainCaller, fields: Partial<OutgoingCall> = {}): RecordedCall {
+  const call = new RecordedCall(fields)
+  caller.call(call)
+  return call
+}
+
+const isOver = (call: RecordedCall) => /^(reply|fail|lost|end)/.test(call.events.at(-1) ?? '')
+
+/** Resolves with the events of a call that is over. */
+async function settle(call: RecordedCall): Promise<string[]> {
+  await until(() => isOver(call))
+  return call.events
+}
+
+interface Request {
+  readonly head: IncomingMessage
+  readonly body: string
+}
+
+/** A service on node:http. */
+async function openService(t: Test, listener: RequestListener) {
+  const requests: Request[] = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('latin1')
+    request.on('data', (chunk: string) => {
+      body += chunk
+    })
+    request.on('end', () => {
+      requests.push({ head: request, body })
+      listener(request, response)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { port: (server.address() as AddressInfo).port, requests }
+}
+
+/** What becomes of a call that is answered with these bytes, after which the connection is closed if `close` is set. */
+async function answered(
+  t: Test,
+  bytes: string | Buffer,
+  { close = false, ...fields }: Partial<OutgoingCall> & { close?: boolean } = {},
+): Promise<RecordedCall> {
+  const backend = await openRawBackend(t, {
+    onRequest: (connection) => {
+      connection.send(Buffer.from(bytes as string))
+      if (close) connection.socket.end()
+    },
+  })
+  const { caller } = openCaller(t, backend.port)
+  const call = send(caller, fields)
+  await settle(call)
+  t.equal(caller.pending, 0)
+  t.equal(call.carrier, undefined)
+  return call
+}
+
+const head = (status: string, ...fields: string[]) =>
+  `HTTP/1.1 ${status}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`
+const whole = (status: string, body: string, ...fields: string[]) =>
+  head(status, ...fields, `Content-Length: ${Buffer.byteLength(body)}`) + body
+const LINES = 'Content-Type: application/x-ndjson'
+const CHUNKED = 'Transfer-Encoding: chunked'
+const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+const lines = (...texts: string[]) =>
+  `${head('200 OK', LINES, CHUNKED)}${texts.map(chunk).join('')}0\r\n\r\n`
+
+t.test('a call is POST / with its names, time, metadata and body', async (t) => {
+  const { port, requests } = await openService(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json', 'X-Reply': 'a', Date: 'now' })
+    response.end('{"msg":"Hello John"}')
+  })
+  const { caller } = openCaller(t, port)
+  const call = send(caller, {
+    timeoutMs: 10_000,
+    metadata: formatMetadata([
+      'mx-account',
+      '{"id":"1"}',
+      'x-a',
+      '1',
+      'x-a',
+      '2',
+      'x-b',
+      'gr\xfcn',
+    ]),
+  })
+  t.equal(caller.pending, 1)
+  t.strictSame(await settle(call), [
+    'reply "content-type: application/json\\r\\nx-reply: a\\r\\n" {"msg":"Hello John"}',
+  ])
+  t.equal(caller.pending, 0)
+  const [{ head, body }] = requests as [Request]
+  t.equal(head.method, 'POST')
+  t.equal(head.url, '/')
+  t.equal(head.httpVersion, '1.1')
+  t.equal(body, '{"name":"John"}')
+  const { 'mx-timeout': timeout, ...fields } = head.headers
+  t.match(timeout, /^\d+$/)
+  t.ok(Number(timeout) > 9000 && Number(timeout) <= 10_000, `${timeout} ms`)
+  t.strictSame(
+    { ...fields },
+    {
+      host: `127.0.0.1:${port}`,
+      'mx-service': 'helloworld',
+      'mx-endpoint': 'Helloworld.Call',
+      'mx-account': '{"id":"1"}',
+      'x-a': '1, 2',
+      'x-b': 'gr\xfcn',
+      'content-type': 'application/json',
+      'content-length': '15',
+    },
+  )
+})
+
+t.test('the content type is that of the metadata; a body may be bytes, or none', async (t) => {
+  const { port, requests } = await openService(t, (_request, response) => response.end())
+  const { caller } = openCaller(t, port)
+  const metadata = formatMetadata(['content-type', 'application/protobuf'])
+  const body = Buffer.from([0, 10, 255])
+  t.strictSame(await settle(send(caller, { metadata, body })), ['reply "" '])
+  t.strictSame(await settle(send(caller, { body: '' })), ['reply "" '])
+  t.strictSame(await settle(send(caller, { body: 'grün' })), ['reply "" '])
+  t.strictSame(
+    requests.map(({ head: { headers }, body }) => [
+      headers['content-type'],
+      headers['content-length'],
+      headers['mx-timeout'],
+      body,
+    ]),
+    [
+      ['application/protobuf', '3', undefined, '\0\n\xff'],
+      ['application/json', '0', undefined, ''],
+      ['application/json', '5', undefined, 'gr\xc3\xbcn'],
+    ],
+  )
+})
+
+t.test('metadata cannot change where a request goes, ends, or what it is a call of', async (t) => {
+  const { port, requests } = await openService(t, (_request, response) => response.end())
+  const { caller } = openCaller(t, port)
+  const dropped = [
+    ...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade'],
+    ...['te', 'trailer', 'expect', 'proxy-connection', 'http2-settings', 'date'],
+    ...['mx-service', 'mx-endpoint', 'mx-timeout', 'mx_account', 'origin'],
+  ]
+  const fields = [...dropped, 'mx-namespace', 'x-b', 'content-type', 'content-type']
+  const call = send(caller, { metadata: fields.map((name) => `${name}: 1\r\n`).join('') })
+  t.strictSame(await settle(call), ['reply "" '])
+  t.strictSame(
+    { ...requests[0]!.head.headers },
+    {
+      host: `127.0.0.1:${port}`,
+      'mx-service': 'helloworld',
+      'mx-endpoint': 'Helloworld.Call',
+      'mx-namespace': '1',
+      'x-b': '1',
+      'content-type': '1',
+      'content-length': '15',
+    },
+  )
+})
+
+t.test('a call that HTTP cannot carry fails before anything is sent', async (t) => {
+  const backend = await openRawBackend(t)
+  const { caller } = openCaller(t, backend.port)
+  const cases: [Partial<OutgoingCall>, string][] = [
+    [{ metadata: 'x-a: 1\r\nx-b: 1\n2\r\n' }, 'fail 400 helloworld: metadata is malformed'],
+    [{ metadata: 'x-a: 1' }, 'fail 400 helloworld: metadata is malformed'],
+    [{ metadata: 'x a: 1\r\n' }, 'fail 400 helloworld: metadata is malformed'],
+    [{ metadata: '\r\n' }, 'fail 400 helloworld: metadata is malformed'],
+    [
+      { metadata: `x: ${'a'.repeat(65_536)}\r\n` },
+      'fail 431 helloworld: metadata must be at most 65536 bytes',
+    ],
+    [
+      { body: 'ü'.repeat(MAX_BYTES / 2 + 1) },
+      `fail 413 helloworld: request must be at most ${MAX_BYTES} bytes`,
+    ],
+    [
+      { more: true, stream: true },
+      'fail 400 helloworld: streams from the caller need the fast form',
+    ],
+    [
+      { endpoint: 'A.B\r\nx-a: 1' },
+      'fail 400 helloworld: names must be visible ASCII, 1 to 1024 characters',
+    ],
+    [{ endpoint: '' }, 'fail 400 helloworld: names must be visible ASCII, 1 to 1024 characters'],
+    [
+      { endpoint: 'a'.repeat(1025) },
+      'fail 400 helloworld: names must be visible ASCII, 1 to 1024 characters',
+    ],
+    [{ service: 'ü' }, 'fail 400 ü: names must be visible ASCII, 1 to 1024 characters'],
+  ]
+  for (const [fields, event] of cases) {
+    const call = send(caller, { timeoutMs: 1000, ...fields })
+    t.strictSame(call.events, [event])
+    t.equal(call.carrier, undefined)
+    t.equal(call.timedNext, undefined)
+  }
+  t.equal(caller.pending, 0)
+  t.equal(backend.connections.length, 0)
+  t.equal(deadlines.size, 0)
+})
+
+t.test('connections are kept and used again; waiting calls get them in turn', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (connection) => connection.reply('ok') })
+  const { caller } = openCaller(t, backend.port, { maxConnections: 2, maxWaiting: 100 })
+  const calls = Array.from({ length: 50 }, () => send(caller))
+  t.equal(caller.pending, 50)
+  await until(() => calls.every(isOver))
+  for (const { events } of calls) t.strictSame(events, ['reply "" ok'])
+  t.equal(backend.connections.length, 2)
+})
+
+t.test('200 is the reply, its end-to-end fields the metadata', async (t) => {
+  const reply = whole('200 Fine', 'body', 'X-A: 1', 'x-a:2', 'Content-Type: text/plain', 'Date: x')
+  t.strictSame((await answered(t, reply)).events, [
+    'reply "x-a: 1\\r\\nx-a: 2\\r\\ncontent-type: text/plain\\r\\n" body',
+  ])
+  const odd = whole('200 OK', 'b', 'Connection: x-hop', 'X-Hop: 1', 'X-C: gr\xfcn', 'Upgrade: a')
+  t.strictSame((await answered(t, Buffer.from(odd, 'latin1'))).events, [
+    'reply "x-c: gr\xfcn\\r\\n" b',
+  ])
+  t.strictSame((await answered(t, whole('200 OK', 'b'), { stream: true })).events, ['reply "" b'])
+})
+
+t.test('204 is an empty reply, and so is 200 with nothing behind it', async (t) => {
+  t.strictSame((await answered(t, head('204 No Content', 'X-A: 1'))).events, [
+    'reply "x-a: 1\\r\\n" ',
+  ])
+  t.strictSame((await answered(t, whole('200 OK', ''))).events, ['reply "" '])
+  t.strictSame((await answered(t, head('204 No Content', LINES), { stream: true })).events, [
+    'reply "content-type: application/x-ndjson\\r\\n" ',
+  ])
+})
+
+t.test('bodies come chunked, or until the end of the connection', async (t) => {
+  const chunked = `${head('200 OK', CHUNKED)}${chunk('ab')}${chunk('cd')}0\r\n\r\n`
+  t.strictSame((await answered(t, chunked)).events, ['reply "" abcd'])
+  const old = 'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{"a":1}'
+  t.strictSame((await answered(t, old, { close: true })).events, [
+    'reply "content-type: application/json\\r\\n" {"a":1}',
+  ])
+})
+
+t.test('a reply that comes byte by byte is the same', async (t) => {
+  const replies: [string, string[]][] = [
+    [whole('200 OK', '{"a":1}', 'X-A: 1'), ['reply "x-a: 1\\r\\n" {"a":1}']],
+    [`${head('200 OK', CHUNKED)}${chunk('{"a"')}${chunk(':1}')}0\r\n\r\n`, ['reply "" {"a":1}']],
+    [
+      lines('{"a":1}\n{"b"', ':2}\r\n', '\n{"error":{"Code":409,"Id":"x","Detail":"gone"}}\n'),
+      ['start ""', 'data {"a":1}', 'data {"b":2}', 'fail 409 x: gone'],
+    ],
+    [
+      whole('404 Not Found', '{"code":404,"ID":"a.b","detail":"no John"}'),
+      ['fail 404 a.b: no John'],
+    ],
+  ]
+  for (const [reply, events] of replies) {
+    const backend = await openRawBackend(t)
+    const { caller } = openCaller(t, backend.port)
+    const call = send(caller, { stream: events.length > 1 })
+    const connection = await backend.connection()
+    await connection.request()
+    for (const byte of reply) {
+      connection.send(byte)
+      await turn()
+    }
+    t.strictSame(await settle(call), events)
+  }
+})
+
+t.test('an error is its JSON, names in any letter case, whatever the status says', async (t) => {
+  const cases: [string, string][] = [
+    [whole('400 Bad', '{"Id":"a","Code":400,"Detail":"b","Status":"c"}'), 'fail 400 a: b'],
+    [whole('599 x', '{"ID":"a","CODE":599,"DETAIL":"b"}'), 'fail 599 a: b'],
+    [whole('500 x', '{"id":"","code":418}'), 'fail 418 helloworld: '],
+    [
+      `${head('503 x', CHUNKED)}${chunk('{"code":503,"detail":"')}${chunk('grün"}')}0\r\n\r\n`,
+      'fail 503 helloworld: grün',
+    ],
+  ]
+  for (const [reply, event] of cases) t.strictSame((await answered(t, reply)).events, [event])
+})
+
+t.test('metadata of an error are in its JSON, else the fields of the reply', async (t) => {
+  const json = '{"Code":503,"Metadata":"retry-after: 7\\r\\n"}'
+  const fields = ['Retry-After: 9', 'X-Name: gr\u00fcn', 'Content-Type: text/html', 'Date: now']
+  const cases: [string, string[] | undefined][] = [
+    [whole('503 x', json, ...fields), ['retry-after', '7']],
+    [whole('503 x', '{"Code":503}', ...fields), ['retry-after', '9', 'x-name', 'gr\u00fcn']],
+    [whole('503 x', 'busy', ...fields), ['retry-after', '9', 'x-name', 'gr\u00fcn']],
+    [whole('503 x', '{"Code":503,"Metadata":"Wrong"}'), undefined],
+    [whole('503 x', 'busy'), undefined],
+  ]
+  for (const [reply, headers] of cases) {
+    const { error } = await answered(t, Buffer.from(reply, 'latin1'))
+    t.equal(error?.code, 503)
+    t.strictSame(error?.headers, headers)
+    t.equal(error?.repeatable, true)
+  }
+  const once = whole('500 x', '{"Code":500,"Repeat":false}', 'X-A: 1')
+  t.match((await answered(t, once)).error, { code: 500, repeatable: false, headers: ['x-a', '1'] })
+})
+
+t.test('an error without such a body has the status as its code', async (t) => {
+  const long = JSON.stringify({ Id: 'a', Code: 500, Detail: 'x'.repeat(65_536) })
+  const cases: [string, string][] = [
+    [whole('404 Nothing Here', ''), 'fail 404 helloworld: Not Found'],
+    [whole('404 x', '<html>', 'Content-Type: text/html'), 'fail 404 helloworld: Not Found'],
+    [whole('500 x', '{"Id":"a","Detail":"b"}'), 'fail 500 helloworld: Internal Server Error'],
+    [whole('500 x', '{"Code":200}'), 'fail 500 helloworld: Internal Server Error'],
+    [whole('500 x', 'null'), 'fail 500 helloworld: Internal Server Error'],
+    [whole('502 x', long), 'fail 502 helloworld: Bad Gateway'],
+    [whole('599 x', ''), 'fail 599 helloworld: '],
+    [whole('404 x', '', LINES), 'fail 404 helloworld: Not Found'],
+  ]
+  for (const [reply, event] of cases) t.strictSame((await answered(t, reply)).events, [event])
+})
+
+t.test('any other status, and what is not HTTP, is an error of code 502', async (t) => {
+  const malformed = 'fail 502 helloworld: bad gateway: the answer of helloworld is malformed'
+  const replies = [
+    whole('201 Created', 'a'),
+    whole('206 Partial', 'a'),
+    whole('302 Found', '', 'Location: /'),
+    head('304 Not Modified'),
+    head('101 Switching Protocols', 'Upgrade: websocket'),
+    'nonsense',
+    'HTTP/1.1 200\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na',
+    `${head('200 OK', CHUNKED)}zz\r\n`,
+    'HTTP/1.1 200 OK\r\nX-A: \0\r\n\r\n',
+    'HTTP/1.1 600 Odd\r\n\r\n',
+    head('200 OK', `Content-Length: ${MAX_BYTES + 1}`),
+    lines('{"a":1}\n{"b":'),
+    whole('200 OK', '', ...Array.from({ length: 12_000 }, () => 'a:b')),
+  ]
+  for (const reply of replies) {
+    const call = await answered(t, reply, { stream: true })
+    t.equal(call.events.at(-1), malformed, JSON.stringify(reply.slice(0, 80)))
+    t.equal(typeof call.error?.cause, 'string')
+  }
+})
+
+t.test('a reply may be 16 MiB long, and no longer', async (t) => {
+  const body = Buffer.alloc(MAX_BYTES, 'x')
+  const sizes: [number, boolean][] = [
+    [MAX_BYTES, false],
+    [MAX_BYTES, true],
+    [MAX_BYTES + 1, false],
+    [MAX_BYTES + 1, true],
+  ]
+  const { port } = await openService(t, (request, response) => {
+    const [size, chunked] = sizes[Number(request.headers['mx-endpoint'])]!
+    if (!chunked) response.setHeader('content-length', size)
+    response.write(body)
+    response.end('y'.repeat(size - MAX_BYTES))
+  })
+  const { caller } = openCaller(t, port)
+  for (const [i, [size]] of sizes.entries()) {
+    const call = new RecordedCall({ endpoint: String(i) })
+    let received = 0
+    call.onReply = (_metadata, reply) => {
+      received = reply.length
+      call.events.push('reply')
+    }
+    caller.call(call)
+    await settle(call)
+    t.equal(received, size > MAX_BYTES ? 0 : size)
+    t.equal(call.error?.code, size > MAX_BYTES ? 502 : undefined)
+  }
+})
+
+t.test('a stream is its lines, however they are cut; empty ones are none', async (t) => {
+  const start = 'start ""'
+  const cases: [string, string[]][] = [
+    [lines('1\n2\n3\n'), [start, 'data 1', 'data 2', 'data 3', 'end']],
+    [
+      lines('1', '\n', '2\r\n\n\r\n', '33', '33\n'),
+      [start, 'data 1', 'data 2', 'data 3333', 'end'],
+    ],
+    [lines(), [start, 'end']],
+    [whole('200 OK', '1\n2\n', LINES), [start, 'data 1', 'data 2', 'end']],
+    [whole('200 OK', '', LINES), [start, 'end']],
+    [
+      whole('200 OK', '1\n', 'Content-Type: Application/X-NDJSON; charset=utf-8', 'X-A: 1'),
+      ['start "x-a: 1\\r\\n"', 'data 1', 'end'],
+    ],
+    [
+      whole('200 OK', '1\n', 'Content-Type: application/x-ndjson2'),
+      ['reply "content-type: application/x-ndjson2\\r\\n" 1\n'],
+    ],
+  ]
+  for (const [reply, events] of cases) {
+    t.strictSame((await answered(t, reply, { stream: true })).events, events)
+  }
+  const old = `HTTP/1.0 200 OK\r\n${LINES}\r\n\r\n1\n2\n`
+  t.strictSame((await answered(t, old, { stream: true, close: true })).events, [
+    start,
+    'data 1',
+    'data 2',
+    'end',
+  ])
+})
+
+t.test('whatever a service sends, a call ends once, and the same however it was cut', async (t) => {
+  let pieces: Buffer[] = []
+  const backend = await openRawBackend(t, {
+    onRequest: async (connection) => {
+      for (const piece of pieces) {
+        connection.send(piece)
+        await turn()
+      }
+    },
+  })
+  const { caller } = openCaller(t, backend.port)
+  const words = [
+    '{"error":{"Code":500}}',
+    '{"error":',
+    '\n',
+    '\r\n',
+    '\r',
+    '1',
+    ' ',
+    '\0',
+    '\xff',
+    '}',
+  ]
+  const bodies = fc.array(fc.constantFrom(...words), { maxLength: 20 })
+  await fc.assert(
+    fc.asyncProperty(
+      bodies,
+      fc.infiniteStream(fc.integer({ min: 1, max: 40 })),
+      async (list, cuts) => {
+        const body = Buffer.from(list.join(''), 'latin1')
+        const reply = Buffer.concat([
+          Buffer.from(head('200 OK', LINES, `Content-Length: ${body.length}`)),
+          body,
+        ])
+        pieces = [reply]
+        const expected = [...(await settle(send(caller, { stream: true })))]
+        pieces = []
+        for (let at = 0; at < reply.length; ) {
+          const size = cuts.next().value as number
+          pieces.push(reply.subarray(at, at + size))
+          at += size
+        }
+        const call = send(caller, { stream: true })
+        t.strictSame(await settle(call), expected)
+        t.equal(call.events.filter((event) => /^(end|fail|lost|reply)/.test(event)).length, 1)
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+t.test('lines are delivered as they come', async (t) => {
+  const backend = await openRawBackend(t)
+  const { caller } = openCaller(t, backend.port)
+  const call = send(caller, { stream: true })
+  const connection = await backend.connection()
+  await connection.request()
+  connection.send(head('200 OK', LINES, CHUNKED))
+  await until(() => call.events.length === 1)
+  for (let i = 0; i < 3; i++) {
+    connection.send(chunk(`${i}\n`))
+    await until(() => call.events.length === i + 2)
+    t.equal(call.events.at(-1), `data ${i}`)
+  }
+  t.equal(caller.pending, 1)
+  connection.send('0\r\n\r\n')
+  t.equal((await settle(call)).at(-1), 'end')
+  send(caller)
+  await connection.request(2)
+  t.equal(backend.connections.length, 1, 'the connection is used again')
+})
+
+t.test('an error line is the error of the stream where it is the last one', async (t) => {
+  const error = '{"error":{"Id":"a","Code":409,"Detail":"b","Status":"Conflict"}}'
+  const cases: [string, string[]][] = [
+    [`1\n${error}\n`, ['data 1', 'fail 409 a: b']],
+    [`${error}\n`, ['fail 409 a: b']],
+    [`${error}\n\r\n\n`, ['fail 409 a: b']],
+    [' { "error" : {"code":500} } \n', ['fail 500 helloworld: ']],
+    // What only looks like one is a body.
+    [`${error}\n1\n`, [`data ${error}`, 'data 1', 'end']],
+    [`${error}\n${error}\n`, [`data ${error}`, 'fail 409 a: b']],
+    ['{"error":null}\n', ['data {"error":null}', 'end']],
+    ['{"error":{"Code":200}}\n', ['data {"error":{"Code":200}}', 'end']],
+    ['{"error":{"Code":500},"a":1}\n', ['data {"error":{"Code":500},"a":1}', 'end']],
+    ['{"error":{"Code":500}\n', ['data {"error":{"Code":500}', 'end']],
+    [
+      `{"error":{"Code":500,"Detail":"${'x'.repeat(66_000)}"}}\n`,
+      [`data {"error":{"Code":500,"Detail":"${'x'.repeat(66_000)}"}}`, 'end'],
+    ],
+    ['{"errors":{"Code":500}}\n', ['data {"errors":{"Code":500}}', 'end']],
+  ]
+  for (const [text, events] of cases) {
+    const call = await answered(t, lines(text), { stream: true })
+    t.strictSame(call.events.slice(1), events, text)
+  }
+  const cut = `${head('200 OK', LINES, CHUNKED)}${chunk(`1\n${error}\n`)}`
+  const call = await answered(t, cut, { stream: true, close: true })
+  t.strictSame(call.events.slice(1), ['data 1', 'fail 409 a: b'], 'also when the end was cut off')
+})
+
+t.test('a stream that breaks off is lost', async (t) => {
+  const cut = `${head('200 OK', LINES, CHUNKED)}${chunk('1\n2')}`
+  const call = await answered(t, cut, { stream: true, close: true })
+  t.strictSame(call.events.slice(1), ['data 1', 'lost closed'])
+})
+
+t.test('a stream to a caller that takes none is an error of code 400', async (t) => {
+  for (const reply of [lines('1\n'), whole('200 OK', '1\n', LINES)]) {
+    t.strictSame((await answered(t, reply)).events, [
+      'fail 400 helloworld: Helloworld.Call answers with a stream: request its path over HTTP, or call stream() of a client',
+    ])
+  }
+})
+
+t.test('a line may be 16 MiB long, and no longer', async (t) => {
+  for (const tail of ['\n', 'x\n', 'xx\n']) {
+    const { port } = await openService(t, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+      response.write(Buffer.alloc(MAX_BYTES - 1, 'x'), () => response.end(tail))
+    })
+    const { caller } = openCaller(t, port)
+    const call = new RecordedCall({ stream: true })
+    let received = 0
+    call.onData = (body) => {
+      received = body.length
+      call.consumed(body.length)
+    }
+    caller.call(call)
+    await settle(call)
+    const size = MAX_BYTES - 2 + tail.length
+    t.equal(received, size > MAX_BYTES ? 0 : size)
+    t.equal(call.events.at(-1)?.slice(0, 8), size > MAX_BYTES ? 'fail 502' : 'end')
+  }
+  // One that never ends is given up on the way.
+  const { port } = await openService(t, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+    response.write(Buffer.alloc(MAX_BYTES + 200_000, 'x'))
+  })
+  const call = send(openCaller(t, port).caller, { stream: true })
+  t.match((await settle(call)).at(-1), /^fail 502 /)
+})
+
+t.test('a slow program slows the service, and holds no more than the window', async (t) => {
+  const line = `${'x'.repeat(999)}\n`
+  const count = 20_000
+  let written = 0
+  const { port } = await openService(t, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+    const write = () => {
+      while (written < count) {
+        written++
+        if (!response.write(line)) return response.once('drain', write)
+      }
+      return response.end()
+    }
+    write()
+  })
+  const { caller } = openCaller(t, port)
+  const call = new RecordedCall({ stream: true })
+  let owed = 0
+  let received = 0
+  let most = 0
+  call.onData = (body) => {
+    received++
+    owed += body.length
+    most = Math.max(most, owed)
+  }
+  caller.call(call)
+  await until(() => received === 263)
+  let before = 0
+  while (before < written) {
+    before = written
+    for (let i = 0; i < 100; i++) await turn()
+  }
+  t.ok(written < count, `the service stopped after ${written} lines`)
+  t.equal(received, 263, 'the window, overdrawn by one line')
+  while (!isOver(call)) {
+    owed -= 999
+    call.consumed(999)
+    await turn()
+  }
+  t.equal(received, count)
+  t.equal(call.events.at(-1), 'end')
+  t.ok(most <= 262_144 + 999, `${most} bytes at most`)
+})
+
+t.test('tiny lines count as 64 bytes, and the end of a stream waits for nobody', async (t) => {
+  const reply = whole('200 OK', '1\n'.repeat(4097), LINES)
+  const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
+  const { caller } = openCaller(t, backend.port)
+  const call = send(caller, { stream: true })
+  await until(() => call.events.length === 4097)
+  await turn()
+  t.equal(call.events.length, 4097, 'start and 4096 bodies')
+  call.consumed(1)
+  t.strictSame(call.events.slice(4097), ['data 1', 'end'])
+})
+
+t.test('a program may ask for more, or give up, while it is given a line', async (t) => {
+  const replies = [lines('1\n2\n', '3\n'), whole('200 OK', '1\n2\n3\n', LINES)]
+  for (const reply of replies) {
+    const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
+    const { caller } = openCaller(t, backend.port)
+    const greedy = new RecordedCall({ stream: true })
+    let depth = 0
+    greedy.onEvent = () => {
+      t.equal(++depth, 1, 'one at a time')
+      greedy.consumed(1_000_000)
+      depth--
+    }
+    caller.call(greedy)
+    t.strictSame(await settle(greedy), ['start ""', 'data 1', 'data 2', 'data 3', 'end'])
+    for (const last of ['start', 'data 1', 'data 2', 'data 3']) {
+      const quitter = new RecordedCall({ stream: true })
+      quitter.onEvent = (event) => {
+        if (event.startsWith(last)) quitter.cancel()
+      }
+      caller.call(quitter)
+      await until(() => caller.pending === 0)
+      await turn()
+      t.ok(quitter.events.at(-1)!.startsWith(last))
+    }
+    if (reply === replies[1]) t.equal(backend.connections.length, 1, 'a whole reply costs none')
+  }
+})
+
+t.test('a program that claims more than it was given gets no greater window', async (t) => {
+  const reply = whole('200 OK', '1\n'.repeat(4200), LINES)
+  const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
+  const { caller } = openCaller(t, backend.port)
+  const call = new RecordedCall({ stream: true })
+  call.onStart = () => call.consumed(10_000_000)
+  caller.call(call)
+  await until(() => call.events.length === 4096)
+  for (let i = 0; i < 10; i++) await turn()
+  t.equal(call.events.length, 4096)
+})
+
+t.test('cancelling closes the connection, and nothing more is heard', async (t) => {
+  const backend = await openRawBackend(t)
+  const { caller } = openCaller(t, backend.port)
+  const call = send(caller, { timeoutMs: 1000 })
+  const connection = await backend.connection()
+  await connection.request()
+  call.cancel()
+  await connection.ended()
+  t.strictSame(call.events, [])
+  t.equal(caller.pending, 0)
+  t.equal(deadlines.size, 0)
+  const waiting = send(caller)
+  waiting.cancel()
+  t.equal(caller.pending, 0)
+  t.strictSame(waiting.events, [])
+})
+
+t.test('a call is over when its time is, wherever it is', async (t) => {
+  const backend = await openRawBackend(t)
+  const { caller } = openCaller(t, backend.port, { maxConnections: 1 })
+  const call = send(caller, { timeoutMs: 30 })
+  const waiting = send(caller, { timeoutMs: 30 })
+  t.equal(caller.pending, 2)
+  await settle(call)
+  await settle(waiting)
+  for (const { lost, events } of [call, waiting]) {
+    t.strictSame(lost, { kind: 'timeout', detail: 'no answer within 30 ms' })
+    t.equal(events.length, 1)
+  }
+  await (await backend.connection()).ended()
+  t.equal(caller.pending, 0)
+})
+
+t.test('the time that is sent is what is left after waiting', async (t) => {
+  const backend = await openRawBackend(t)
+  const { caller } = openCaller(t, backend.port, { maxConnections: 1 })
+  send(caller)
+  const connection = await backend.connection()
+  await connection.request()
+  send(caller, { timeoutMs: 5000 })
+  const startMs = performance.now()
+  await until(() => performance.now() - startMs > 100)
+  connection.reply('ok')
+  await connection.request(2)
+  const left = Number(/mx-timeout: (\d+)\r\n/.exec(connection.text)![1])
+  t.ok(left > 0 && left <= 4900, `${left} ms`)
+})
+
+t.test('what the pool cannot do is told by its kind', async (t) => {
+  const closed = await openRawBackend(t)
+  closed.close()
+  const refused = send(openCaller(t, closed.port).caller)
+  await settle(refused)
+  t.equal(refused.lost?.kind, 'connect')
+
+  const backend = await openRawBackend(t)
+  const { caller, pool } = openCaller(t, backend.port, { maxConnections: 1, maxWaiting: 0 })
+  const first = send(caller)
+  const full = send(caller)
+  t.equal(full.lost?.kind, 'full')
+  const connection = await backend.connection()
+  await connection.request()
+  connection.socket.destroy()
+  await settle(first)
+  t.equal(first.lost?.kind, 'closed')
+
+  // Its time is that of the call, whatever the pool gives to requests.
+  const silent = send(caller)
+  const second = await backend.connection(1)
+  await second.request()
+  clock.nowMs = performance.now() + 1000 * SECOND
+  pool.sweep()
+  clock.nowMs = performance.now()
+  t.strictSame(silent.events, [])
+  second.reply('1')
+  await settle(silent)
+  const late = send(caller, { timeoutMs: 50 })
+  await settle(late)
+  t.equal(late.lost?.kind, 'timeout')
+
+  const half = send(caller)
+  const third = await backend.connection(2)
+  await third.request()
+  third.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf').socket.end()
+  await settle(half)
+  t.equal(half.lost?.kind, 'closed')
+  t.equal(caller.pending, 0)
+})
+
+t.test('a kept connection that ends before the request was written is replaced', async (t) => {
+  for (const body of ['', '{}']) {
+    const backend = await openRawBackend(t)
+    const { caller } = openCaller(t, backend.port)
+    const first = send(caller, { body: '' })
+    const kept = await backend.connection()
+    await kept.request()
+    kept.reply('1')
+    await settle(first)
+    await turn()
+    kept.socket.destroy()
+    const call = send(caller, { body })
+    const next = await backend.connection(1)
+    await next.request()
+    next.reply('2')
+    t.strictSame(await settle(call), ['reply "" 2'])
+    t.match(next.text, `content-length: ${body.length}\r\n\r\n${body}`)
+  }
+})
+
+t.test('a drained caller takes no calls, and lets those under way finish', async (t) => {
+  const backend = await openRawBackend(t)
+  const { caller, pool } = openCaller(t, backend.port, { maxConnections: 1 })
+  const first = send(caller)
+  const second = send(caller)
+  const connection = await backend.connection()
+  await connection.request()
+  caller.drain()
+  const late = send(caller)
+  t.strictSame(late.events, ['lost unsent'])
+  t.equal(late.carrier, undefined)
+  connection.reply('1')
+  await connection.request(2)
+  connection.reply('2')
+  t.strictSame(await settle(first), ['reply "" 1'])
+  t.strictSame(await settle(second), ['reply "" 2'])
+  await connection.ended()
+  t.equal(pool.size, 0)
+  t.equal(caller.pending, 0)
+})
+
+t.test('a closed caller loses its calls; those not sent yet are told apart', async (t) => {
+  const backend = await openRawBackend(t)
+  const { caller, pool } = openCaller(t, backend.port, { maxConnections: 1 })
+  const sent = send(caller)
+  const waiting = send(caller)
+  const connection = await backend.connection()
+  await connection.request()
+  caller.close()
+  t.strictSame(sent.events, ['lost closed'])
+  t.strictSame(waiting.events, ['lost unsent'])
+  t.equal(caller.pending, 0)
+  await connection.ended()
+  t.equal(pool.size, 0)
+})
+
+t.test('the host of a node with an IPv6 address stands in brackets', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openCaller(t, backend.port).pool
+  send(new PlainCaller(pool, { host: '::1', port: 80 }))
+  const connection = await backend.connection()
+  await connection.request()
+  t.match(connection.text, '\r\nhost: [::1]:80\r\n')
+})

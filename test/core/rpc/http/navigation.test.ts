@@ -1,0 +1,42 @@
+import t from 'tap'
+import type { Exchange } from '../../../../core/exchange.ts'
+import { HeaderList } from '../../../../core/http/headers.ts'
+import { toRoute } from '../../../../core/route.ts'
+import { checkNavigation } from '../../../../core/rpc/http/navigation.ts'
+
+const NAVIGATION = ['sec-fetch-mode', 'navigate']
+
+function check(
+  service: string,
+  endpoint: string,
+  metadata: Record<string, string> | undefined,
+  fields: readonly string[] = NAVIGATION,
+): void {
+  const x = { headers: new HeaderList(fields), route: toRoute(service, endpoint) }
+  const value = { name: '', type: '', values: [] }
+  const declared = metadata && { name: endpoint, request: value, response: value, metadata }
+  checkNavigation(x as unknown as Exchange, declared)
+}
+
+t.test('rejects navigation to what a built-in service does not declare as read-only', async (t) => {
+  for (const metadata of [{}, { readOnly: 'false' }, { idempotent: 'true' }, undefined])
+    t.throws(() => check('config', 'Config.Set', metadata), {
+      id: 'config',
+      code: 403,
+      message: /^config\.Config\.Set changes something, and browsers must not call it by a link/,
+    })
+})
+
+t.test('allows reading, health, services of users, and whatever does not navigate', async (t) => {
+  for (const args of [
+    ['config', 'Config.Get', { readOnly: 'true' }],
+    ['config', 'Debug.Health', undefined],
+    ['greeter', 'Greeter.Hello', {}],
+    ['go.mx.api.config', 'Config.Set', {}],
+    ...['cors', 'no-cors', 'same-origin', 'websocket'].map(
+      (mode) => ['config', 'Config.Set', {}, ['sec-fetch-mode', mode]] as const,
+    ),
+    ['config', 'Config.Set', {}, []],
+  ] as Parameters<typeof check>[])
+    t.doesNotThrow(() => check(...args), args.join())
+})

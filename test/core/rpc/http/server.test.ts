@@ -1,0 +1,479 @@
+import { once } from 'node:events'
+import { type IncomingMessage, type RequestOptions, request } from 'node:http'
+import t, { type Test } from 'tap'
+import { GatewayError } from '../../../../core/errors.ts'
+import { createNodeListener } from '../../../../core/listener/node/listener.ts'
+import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
+import type { Dispatch, IncomingCall } from '../../../../core/rpc/call.ts'
+import { deadlines } from '../../../../core/rpc/deadlines.ts'
+import { servePlain } from '../../../../core/rpc/http/server.ts'
+import { turn, until } from '../../../fixtures/raw-backend.ts'
+import { RawClient, splitReplies, statusCodes } from '../../../fixtures/raw-client.ts'
+import { createKeeper } from '../../../fixtures/rpc.ts'
+
+const LISTENERS = { uws: createUwsListener, node: createNodeListener }
+type Name = keyof typeof LISTENERS
+const MAX_BYTES = 16 * 1024 * 1024
+
+/** Calls of an endpoint over HTTP, to a service that dispatches them so. */
+async function open(t: Test, name: Name, dispatch: Dispatch) {
+  const listener = await LISTENERS[name]({
+    host: '127.0.0.1',
+    port: 0,
+    internalFields: true,
+    handle: (x) => servePlain(x, dispatch, { id: 'greeter' }),
+  })
+  t.teardown(() => listener.close())
+  const { port } = listener
+  return {
+    port,
+    ask: (body: string | Buffer = '{}', options: RequestOptions = {}) => ask(port, body, options),
+    connect: () => {
+      const client = new RawClient(port)
+      t.teardown(() => client.destroy())
+      return client
+    },
+  }
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+const NAMES = { 'mx-service': 'helloworld', 'mx-endpoint': 'Helloworld.Call' }
+
+async function ask(port: number, body: string | Buffer, options: RequestOptions): Promise<Answer> {
+  const headers = { ...NAMES, ...(options.headers as object) }
+  const req = request({
+    host: '127.0.0.1',
+    port,
+    method: 'POST',
+    agent: false,
+    ...options,
+    headers,
+  })
+  req.end(body)
+  const [response] = (await once(req, 'response')) as [IncomingMessage]
+  response.setEncoding('utf8')
+  let text = ''
+  for await (const chunk of response) text += chunk
+  return { status: response.statusCode!, headers: response.headers, body: text }
+}
+
+/** A request as bytes. */
+function toRequest(body: string, ...fields: string[]): string {
+  const lines = [
+    'POST / HTTP/1.1',
+    'Host: a.test',
+    'Mx-Service: helloworld',
+    'Mx-Endpoint: Helloworld.Call',
+    ...fields,
+    `Content-Length: ${body.length}`,
+  ]
+  return `${lines.join('\r\n')}\r\n\r\n${body}`
+}
+
+const echo: Dispatch = (call) => call.reply('', call.body)
+
+for (const name of Object.keys(LISTENERS) as Name[]) {
+  t.test(`${name}: POST / is a call, and its reply 200`, async (t) => {
+    let seen: Partial<IncomingCall> = {}
+    const { ask } = await open(t, name, (call) => {
+      const { service, endpoint, metadata, timeoutMs, stream, more } = call
+      seen = { service, endpoint, metadata, timeoutMs, stream, more }
+      call.reply('x-reply: 1\r\nx-reply: 2\r\n', `{"got":${Buffer.from(call.body)}}`)
+    })
+    const { status, headers, body } = await ask('{"name":"John"}', {
+      headers: {
+        'Content-Type': 'application/json; charset=utf-8',
+        'Mx-Account': '{"id":"1"}',
+        'Mx-Namespace': 'go.shop',
+        'X-A': ['1', '2'],
+      },
+    })
+    t.equal(status, 200)
+    t.equal(body, '{"got":{"name":"John"}}')
+    t.equal(headers['content-type'], 'application/json')
+    t.equal(headers['x-reply'], '1, 2')
+    t.strictSame(seen, {
+      service: 'helloworld',
+      endpoint: 'Helloworld.Call',
+      metadata:
+        'content-type: application/json; charset=utf-8\r\nmx-account: {"id":"1"}\r\nmx-namespace: go.shop\r\nx-a: 1\r\nx-a: 2\r\n',
+      timeoutMs: 0,
+      stream: true,
+      more: false,
+    })
+  })
+
+  t.test(`${name}: the reply's metadata are its fields, but for those that frame it`, async (t) => {
+    const metadata = [
+      'content-type: application/protobuf',
+      'x-b: gr\xfcn',
+      'content-length: 1',
+      'transfer-encoding: chunked',
+      'connection: x-b',
+      'date: never',
+    ]
+    const { ask } = await open(t, name, (call) => {
+      call.reply(`${metadata.join('\r\n')}\r\n`, Buffer.from('abc'))
+    })
+    const { status, headers, body } = await ask()
+    t.equal(status, 200)
+    t.equal(body, 'abc')
+    t.equal(headers['content-type'], 'application/protobuf')
+    t.equal(headers['content-length'], '3')
+    t.equal(headers['transfer-encoding'], undefined)
+    t.equal(headers['x-b'], 'gr\xfcn')
+    t.not(headers.date, 'never')
+  })
+
+  t.test(`${name}: an empty reply is 204, with its metadata`, async (t) => {
+    const { connect } = await open(t, name, (call) => {
+      call.reply('content-type: application/protobuf\r\nx-a: 1\r\n', '')
+    })
+    const client = connect().send(toRequest('') + toRequest('{}'))
+    const replies = await client.replies(2)
+    for (const reply of replies) {
+      t.match(reply, /^HTTP\/1\.1 204 No Content\r\n/)
+      t.match(reply, /\r\nx-a: 1\r\n/i)
+      t.match(reply, /\r\ncontent-type: application\/protobuf\r\n/i)
+    }
+    t.notOk(client.closed, 'the connection is kept')
+  })
+
+  t.test(`${name}: bodies come whole, in chunks, byte by byte, or not at all`, async (t) => {
+    const { connect } = await open(t, name, (call) => call.reply('', `<${Buffer.from(call.body)}>`))
+    const client = connect()
+    const bodyOf = async (nth: number) => (await client.replies(nth)).at(-1)!.split('\r\n\r\n')[1]
+    client.send(toRequest('abc'))
+    t.equal(await bodyOf(1), '<abc>')
+    for (const byte of toRequest('byte by byte')) {
+      client.send(byte)
+      await turn()
+    }
+    t.equal(await bodyOf(2), '<byte by byte>')
+    client.send(toRequest(''))
+    t.equal(await bodyOf(3), '<>')
+    const names = 'Mx-Service: a\r\nMx-Endpoint: B.C\r\n'
+    const head = `POST / HTTP/1.1\r\nHost: a\r\n${names}Transfer-Encoding: chunked\r\n\r\n`
+    client.send(`${head}1\r\na\r\n`)
+    await turn()
+    client.send('3\r\nbcd\r\n0\r\n\r\n')
+    t.match(await bodyOf(4), '<abcd>')
+    const other = connect().send(`${head}0\r\n\r\n`)
+    t.match((await other.replies(1))[0], '\r\n\r\n<>')
+    const expecting = connect().send(toRequest('', 'Expect: 100-continue').replace(': 0', ': 2'))
+    await expecting.until(({ text }) => text.includes('HTTP/1.1 100 Continue\r\n'))
+    expecting.send('ok')
+    await expecting.until(({ text }) => text.endsWith('<ok>'))
+  })
+
+  t.test(`${name}: a dispatcher that throws answers with its error, or 500`, async (t) => {
+    let thrown: unknown
+    const { ask } = await open(t, name, () => {
+      throw thrown
+    })
+    thrown = new GatewayError('shop.cart', 409, 'gone')
+    t.match(await ask(), {
+      status: 409,
+      body: '{"Id":"shop.cart","Code":409,"Detail":"gone","Status":"Conflict"}',
+    })
+    thrown = new Error('secret')
+    t.match(await ask(), {
+      status: 500,
+      body: '{"Id":"helloworld","Code":500,"Detail":"internal error","Status":"Internal Server Error"}',
+    })
+  })
+
+  t.test(`${name}: metadata of an error are fields of the reply, too`, async (t) => {
+    const fields = ['Retry-After', '7', 'X-Name', 'gr\xfcn', 'Content-Type', 'text/html']
+    const headers = [...fields, 'content-length', '1', 'connection', 'x', 'transfer-encoding', 'x']
+    const error = new GatewayError('a', 429, 'slow', { headers, repeatable: false })
+    const { ask } = await open(t, name, (call) => call.fail(error))
+    const answer = await ask()
+    t.equal(answer.status, 429)
+    t.equal(answer.headers['retry-after'], '7')
+    t.equal(answer.headers['x-name'], 'gr\xfcn')
+    t.equal(answer.headers['content-type'], 'application/json')
+    t.match(JSON.parse(answer.body), { Code: 429, Repeat: false })
+    t.match(JSON.parse(answer.body).Metadata, /^retry-after: 7\r\nx-name: gr\xfcn\r\n/)
+  })
+
+  t.test(`${name}: an error is its status and JSON, whatever the caller accepts`, async (t) => {
+    let error = new GatewayError('a', 404, 'no grün', { headers: ['x-a', '1\r\n2'] })
+    const { ask } = await open(t, name, (call) => call.fail(error))
+    const headers = { Accept: 'application/problem+json' }
+    const answer = await ask('{}', { headers })
+    t.equal(answer.status, 404)
+    t.equal(answer.headers['content-type'], 'application/json')
+    t.equal(answer.body, '{"Id":"a","Code":404,"Detail":"no grün","Status":"Not Found"}')
+    error = new GatewayError('a', 200, 'no error')
+    t.match(await ask(), { status: 500, body: /"Code":500/ }, 'a code that is none')
+    error = new GatewayError('a', 400, 'x'.repeat(100_000))
+    const { status, body } = await ask()
+    t.equal(status, 400)
+    t.ok(body.length < 65_536)
+  })
+
+  t.test(`${name}: what is no call is refused`, async (t) => {
+    const { dispatch, calls } = createKeeper()
+    const { ask } = await open(t, name, dispatch)
+    const cases: [RequestOptions, number, string][] = [
+      [{ path: '/a' }, 404, 'calls are sent to path /'],
+      [{ method: 'GET' }, 405, 'a call is sent by POST, not by GET'],
+      [{ method: 'PUT' }, 405, 'a call is sent by POST, not by PUT'],
+      [
+        { headers: { 'mx-service': '' } },
+        400,
+        'service name is blank: field Mx-Service is missing',
+      ],
+      [{ headers: { 'mx-endpoint': '' } }, 400, 'field Mx-Endpoint is missing'],
+      ...['0', '-1', '1.5', '1e3', '10 ms', '0x10', '010'].map(
+        (value): [RequestOptions, number, string] => [
+          { headers: { 'mx-timeout': value } },
+          400,
+          'Mx-Timeout must be a positive integer',
+        ],
+      ),
+      [
+        { headers: { 'content-length': MAX_BYTES + 1 } },
+        413,
+        `request must be at most ${MAX_BYTES} bytes`,
+      ],
+    ]
+    for (const [options, code, detail] of cases) {
+      const { status, headers, body } = await ask('', options)
+      const title = JSON.stringify(options)
+      t.equal(status, code, title)
+      t.equal(headers['content-type'], 'application/json', title)
+      t.equal(headers.allow, code === 405 ? 'POST' : undefined, title)
+      const isNamed = (options.headers as undefined | Record<string, string>)?.['mx-service'] !== ''
+      t.match(JSON.parse(body), {
+        Id: isNamed ? 'helloworld' : 'greeter',
+        Code: code,
+        Detail: detail,
+      })
+    }
+    t.strictSame(calls, [])
+  })
+
+  t.test(`${name}: a malformed request is refused, and its connection closed`, async (t) => {
+    const { dispatch, calls } = createKeeper()
+    const { connect } = await open(t, name, dispatch)
+    const odd = toRequest('').replace('POST /', 'POST /%00')
+    const { text } = await connect().send(odd).ended()
+    t.match(text, /^HTTP\/1\.1 400 /)
+    t.match(text, '"Detail":"the path must not hold %00, %5C or a malformed escape"')
+    t.strictSame(calls, [])
+  })
+
+  t.test(`${name}: a body that turns out too long is refused with 413`, async (t) => {
+    const { dispatch, calls } = createKeeper()
+    const { connect } = await open(t, name, dispatch)
+    const client = connect()
+    client.socket.on('error', () => {})
+    const [head] = toRequest('', 'Transfer-Encoding: chunked').split('Content-Length')
+    client.send(`${head}\r\n`)
+    const piece = Buffer.alloc(1024 * 1024, 'x')
+    for (let i = 0; i < 17 && !client.closed; i++) {
+      client.send('100000\r\n').send(piece).send('\r\n')
+      await turn()
+    }
+    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    t.match(client.text, /^HTTP\/1\.1 413 /)
+    t.strictSame(calls, [])
+  })
+
+  t.test(`${name}: a request and its reply may be 16 MiB long`, async (t) => {
+    const { ask } = await open(t, name, echo)
+    const body = Buffer.alloc(MAX_BYTES, 'x')
+    const answer = await ask(body)
+    t.equal(answer.status, 200)
+    t.ok(answer.body === body.toString())
+  })
+
+  t.test(`${name}: a reply that cannot be sent is an error 500`, async (t) => {
+    let reply: [string, string] = ['', '']
+    const { ask } = await open(t, name, (call) => call.reply(...reply))
+    for (const metadata of [
+      'x-a: 1\r\nx-b\r\n',
+      'X-A: 1\r\n',
+      'x: \0\r\n',
+      `x: ${'a'.repeat(65_536)}\r\n`,
+    ]) {
+      reply = [metadata, 'body']
+      t.match(await ask(), { status: 500, body: /"Detail":"metadata of the reply is malformed/ })
+    }
+    reply = ['', 'ü'.repeat(MAX_BYTES / 2 + 1)]
+    t.match(await ask(), { status: 500, body: /"Detail":"reply must be at most 16777216 bytes"/ })
+  })
+
+  t.test(`${name}: a stream is lines, sent as they come`, async (t) => {
+    const { dispatch, calls, events } = createKeeper()
+    const { connect } = await open(t, name, dispatch)
+    const client = connect().send(toRequest('{}'))
+    await until(() => calls.length === 1)
+    const [call] = calls as [IncomingCall]
+    call.start('x-a: 1\r\ncontent-type: application/json\r\nconnection: close\r\n')
+    t.throws(() => call.start(''), { message: 'the stream has begun' })
+    const bodies = ['{"a":1}', Buffer.from('{\n  "b": 2\n}'), '"grün"', '']
+    const expected = ['{"a":1}', '{   "b": 2 }', Buffer.from('"grün"').toString('latin1')]
+    for (const [i, body] of bodies.entries()) {
+      t.ok(call.sendData(body))
+      const line = expected[i]
+      if (line !== undefined) await client.until(({ text }) => text.includes(`${line}\n`))
+    }
+    t.match(client.text, /^HTTP\/1\.1 200 OK\r\n/)
+    t.match(client.text, /\r\nx-a: 1\r\n/i)
+    t.match(client.text, /\r\ncontent-type: application\/x-ndjson\r\n/i)
+    t.notMatch(client.text, /\r\nconnection: close\r\n/i)
+    t.throws(() => call.reply('', 'a'), { message: 'a stream is ended by endData or fail' })
+    t.throws(() => call.sendData(Buffer.alloc(MAX_BYTES + 1)), RangeError)
+    call.endData()
+    await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
+    t.ok(call.over)
+    t.ok(call.sendData('late'), 'goes nowhere')
+    t.equal(client.text.split('\n').filter((line) => /^[{"]/.test(line)).length, 3)
+    t.strictSame(events, [[]])
+    client.text = ''
+    client.send(toRequest('{}'))
+    await until(() => calls.length === 2)
+    calls[1]!.endData()
+    await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    t.match(client.text, /\r\ncontent-type: application\/x-ndjson\r\n/i, 'a stream of nothing')
+  })
+
+  t.test(
+    `${name}: an error ends a stream as its last line, and before it is a status`,
+    async (t) => {
+      let bodies: string[] = []
+      const { ask } = await open(t, name, (call) => {
+        for (const body of bodies) call.sendData(body)
+        call.fail(new GatewayError('a', 409, 'gone'))
+      })
+      const json = '{"Id":"a","Code":409,"Detail":"gone","Status":"Conflict"}'
+      t.match(await ask(), { status: 409, body: json })
+      bodies = ['1', '2']
+      t.match(await ask(), { status: 200, body: `1\n2\n{"error":${json}}\n` })
+    },
+  )
+
+  t.test(`${name}: streams that are no JSON are refused, and malformed metadata too`, async (t) => {
+    let metadata = 'content-type: application/protobuf\r\n'
+    const { ask } = await open(t, name, (call) => call.start(metadata))
+    t.match(await ask(), {
+      status: 400,
+      body: /"Detail":"streams of application\/protobuf need the fast form"/,
+    })
+    metadata = 'X-A: 1\r\n'
+    t.match(await ask(), { status: 500 })
+  })
+
+  t.test(`${name}: a slow caller holds the program back`, async (t) => {
+    const { dispatch, calls, events } = createKeeper()
+    const { connect } = await open(t, name, dispatch)
+    const client = connect().send(toRequest('{}'))
+    await until(() => calls.length === 1)
+    client.socket.pause()
+    const [call] = calls as [IncomingCall]
+    const body = 'x'.repeat(64 * 1024)
+    let sent = 0
+    const send = async () => {
+      while (call.sendData(body)) {
+        sent++
+        await turn()
+      }
+    }
+    await send()
+    t.ok(sent > 0 && sent < 1000, `${sent} bodies of 64 KiB were taken`)
+    t.notOk(call.sendData(body))
+    t.strictSame(events, [[]])
+    client.socket.resume()
+    await until(() => events[0]!.length === 1)
+    t.strictSame(events, [['credit']])
+    t.ok(call.sendData('"last"'))
+    call.endData()
+    await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
+    // A body may come in several chunks (RFC 9112 §7.1).
+    const lines = client.text.replace(/\r\n[0-9a-f]+\r\n/g, '').split('\n')
+    t.equal(lines.filter((line) => line === body).length, sent)
+    t.ok(lines.includes('"last"'))
+  })
+
+  t.test(`${name}: a caller that leaves cancels the call`, async (t) => {
+    const { dispatch, calls, events } = createKeeper()
+    const { connect } = await open(t, name, dispatch)
+    const [waiting, streaming, sending] = [connect(), connect(), connect()]
+    waiting.send(toRequest('{}', 'Mx-Timeout: 60000'))
+    await until(() => calls.length === 1)
+    streaming.send(toRequest('{}'))
+    await until(() => calls.length === 2)
+    calls[1]!.sendData('1')
+    sending.send(toRequest('{}').slice(0, -1))
+    for (const client of [waiting, streaming, sending]) client.destroy()
+    await until(() => events.every((told) => told.length === 1))
+    t.strictSame(events, [['cancel cancel'], ['cancel cancel']])
+    t.equal(deadlines.size, 0)
+    for (const call of calls) {
+      t.ok(call.over)
+      call.reply('', 'late')
+      call.fail(new GatewayError('a', 500, 'late'))
+      t.ok(call.sendData('late'))
+      call.endData()
+    }
+  })
+
+  t.test(`${name}: a call that is answered is not cancelled when the caller leaves`, async (t) => {
+    const { dispatch, calls, events } = createKeeper()
+    const { connect } = await open(t, name, dispatch)
+    const client = connect().send(toRequest('{}', 'Mx-Timeout: 300'))
+    await until(() => calls.length === 1)
+    t.ok(calls[0]!.timeoutMs > 0 && calls[0]!.timeoutMs <= 300)
+    t.equal(calls[0]!.body.length, 0, 'the request is not kept')
+    calls[0]!.reply('', 'ok')
+    await client.replies(1)
+    client.destroy()
+    const startMs = performance.now()
+    await until(() => performance.now() - startMs > 350)
+    t.strictSame(events, [[]])
+    t.equal(deadlines.size, 0)
+  })
+
+  t.test(
+    `${name}: when the time is over the caller has 408, and the program is told`,
+    async (t) => {
+      const { dispatch, calls, events } = createKeeper()
+      const { connect } = await open(t, name, dispatch)
+      const client = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
+      const [reply] = await client.replies(1)
+      t.match(reply, /^HTTP\/1\.1 408 /)
+      t.match(reply, '{"Id":"helloworld","Code":408,"Detail":"no answer within 30 ms"')
+      t.strictSame(events, [['cancel timeout']])
+      const streaming = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
+      await until(() => calls.length === 2)
+      calls[1]!.sendData('1')
+      await streaming.until(({ text }) => text.endsWith('0\r\n\r\n'))
+      t.match(streaming.text, /1\n.*\{"error":\{"Id":"helloworld","Code":408,.*\}\}\n/s)
+      t.strictSame(events[1], ['cancel timeout'])
+      const slow = connect().send(toRequest('{}', 'Mx-Timeout: 30').slice(0, -1))
+      await slow.until(({ text }) => statusCodes(text).includes(408))
+      t.equal(calls.length, 2, 'a request that has not come whole by then is never served')
+      t.equal(deadlines.size, 0)
+    },
+  )
+
+  t.test(`${name}: a timeout beyond that of the fast form is taken for that`, async (t) => {
+    const { dispatch, calls } = createKeeper()
+    const { connect } = await open(t, name, dispatch)
+    const client = connect().send(toRequest('{}', `Mx-Timeout: ${'9'.repeat(100)}`))
+    await until(() => calls.length === 1)
+    const { timeoutMs } = calls[0]!
+    // Less what reading the request took.
+    t.ok(timeoutMs <= 0xffff_ffff && timeoutMs > 0xffff_ffff - 10_000, `${timeoutMs} ms`)
+    calls[0]!.reply('', 'ok')
+    t.equal(splitReplies((await client.replies(1))[0]!).length, 1)
+  })
+}

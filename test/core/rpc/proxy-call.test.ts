@@ -1,0 +1,489 @@
+import t, { type Test } from 'tap'
+import { GatewayError } from '../../../core/errors.ts'
+import { callMemory, relayMemory } from '../../../core/limits/memory-budget.ts'
+import type { Dispatch, IncomingCall } from '../../../core/rpc/call.ts'
+import { deadlines } from '../../../core/rpc/deadlines.ts'
+import { HOPS_MAX } from '../../../core/rpc/hops.ts'
+import { findMetadata } from '../../../core/rpc/metadata.ts'
+import { type FindUpstream, forwardCall } from '../../../core/rpc/proxy-call.ts'
+import type { Upstream } from '../../../core/upstream/upstream.ts'
+import { ServiceError } from '../../../sdk/errors.ts'
+import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+import { createKeeper, RecordedCall } from '../../fixtures/rpc.ts'
+import {
+  openCaller,
+  openPort,
+  openProxy,
+  type TestProxyOptions,
+  toNode,
+} from '../../fixtures/rpc-proxy.ts'
+import { openRpcService } from '../../fixtures/rpc-service.ts'
+import { TestCall } from '../../fixtures/served-calls.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+const JOHN = '{"name":"John"}'
+
+/** A proxy in front of nodes that do this with their calls, and a caller of it. */
+async function open(t: Test, nodes: readonly Dispatch[], options: TestProxyOptions = {}) {
+  const services = await Promise.all(nodes.map((dispatch) => openRpcService(t, dispatch)))
+  const ejected: string[] = []
+  const proxy = await openProxy(
+    t,
+    { helloworld: services.map(({ port }) => toNode(port)) },
+    { upstream: { onEject: ({ id }) => ejected.push(id) }, ...options },
+  )
+  const caller = openCaller(t, proxy.port, 'mx')
+  const upstream = proxy.upstreams.get('helloworld')!
+  const send = (fields: Partial<RecordedCall> = {}): RecordedCall => {
+    const call = new RecordedCall(fields)
+    caller.call(call)
+    return call
+  }
+  const settle = async (fields: Partial<RecordedCall> = {}): Promise<string[]> => {
+    const call = send(fields)
+    await until(() => call.carrier === undefined)
+    return call.events
+  }
+  const active = () => upstream.nodes.map((node) => node.active)
+  return { proxy, services, upstream, caller, send, settle, ejected, active }
+}
+
+const echo: Dispatch = (call) => call.reply('', call.body)
+
+t.test(
+  'a call that names no service is 400, an unknown one 404, one without a node 503',
+  async (t) => {
+    const { settle, upstream } = await open(t, [])
+    const named = (service: string) => settle({ service })
+    t.strictSame(await named(''), ['fail 400 go.mx.proxy: service name is blank'])
+    t.strictSame(await named(' \t'), ['fail 400 go.mx.proxy: service name is blank'])
+    for (const service of ['a b', '../a', 'a..b', 'x'.repeat(300), '__proto__'])
+      t.match(await named(service), [
+        /^fail 400 go\.mx\.proxy: service name must be letters, digits/,
+      ])
+    for (const service of ['nobody', 'constructor'])
+      t.strictSame(await named(service), [`fail 404 ${service}: service not found: ${service}`])
+    t.strictSame(await named('helloworld'), [
+      'fail 503 helloworld: no node of helloworld is available',
+    ])
+    t.same(upstream.nodes, [])
+  },
+)
+
+t.test('calls wait for a registry that answers later, and lose nothing meanwhile', async (t) => {
+  const { dispatch, calls, bodies, events } = createKeeper()
+  let answer: (found: Upstream | undefined) => void = () => {}
+  const find: FindUpstream = () =>
+    new Promise((resolve) => {
+      answer = resolve
+    })
+  const service = await openPort(t, dispatch)
+  const { upstreams } = await openProxy(t, { helloworld: [toNode(service.port)] })
+  const call = new TestCall('A.B', { service: 'helloworld', body: 'one', more: true, stream: true })
+  forwardCall(call, find)
+  call.body.fill(0)
+  call.send('two')
+  call.send('three')
+  call.end()
+  t.equal(call.consumedBytes, 0, 'nothing was taken yet')
+  answer(upstreams.get('helloworld'))
+  await until(() => events[0]?.length === 3)
+  t.strictSame([bodies, events], [['one'], [['data two', 'data three', 'end']]])
+  t.equal(call.consumedBytes, 8)
+  calls[0]!.reply('', 'done')
+  await call.done
+  t.equal(String(call.replyBody), 'done')
+})
+
+t.test('a caller that leaves while its service is looked up calls nothing', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const { upstream } = await open(t, [dispatch])
+  let answer: (found: Upstream) => void = () => {}
+  const call = new TestCall('A.B', { service: 'helloworld' })
+  forwardCall(call, () => new Promise((resolve) => (answer = resolve)))
+  call.cancel()
+  answer(upstream)
+  await new Promise(setImmediate)
+  t.same(upstream.nodes[0]!.active, 0)
+  t.same(calls, [])
+})
+
+t.test('a registry that does not answer is what it says', async (t) => {
+  for (const find of [
+    () => Promise.reject(new GatewayError('a', 503, 'cannot look up a')),
+    () => {
+      throw new GatewayError('a', 503, 'cannot look up a')
+    },
+  ]) {
+    const { settle } = await open(t, [], { find })
+    t.strictSame(await settle(), ['fail 503 a: cannot look up a'])
+  }
+})
+
+t.test('the time that was spent is taken off the deadline', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const { upstream } = await open(t, [dispatch])
+  /** A call whose service is found after so many milliseconds. */
+  const send = async (timeoutMs: number, afterMs: number): Promise<TestCall> => {
+    const endMs = performance.now() + afterMs
+    const found = until(() => performance.now() >= endMs).then(() => upstream)
+    const call = new TestCall('A.B', { service: 'helloworld', timeoutMs })
+    forwardCall(call, () => found)
+    await found
+    return call
+  }
+  await send(60_000, 50)
+  await until(() => calls.length === 1)
+  t.ok(calls[0]!.timeoutMs <= 60_000 - 49, `${calls[0]!.timeoutMs} ms`)
+  const late = await send(20, 30)
+  await late.done
+  t.match(late.error, { id: 'helloworld', code: 408 })
+  t.equal(calls.length, 1)
+})
+
+t.test('nodes take turns, and what one certainly has not served goes to the next', async (t) => {
+  const seen: number[] = []
+  const node =
+    (i: number): Dispatch =>
+    (call) => {
+      seen.push(i)
+      echo(call)
+    }
+  const { settle, services, ejected, active, upstream } = await open(t, [node(0), node(1), node(2)])
+  for (let i = 0; i < 6; i++) t.strictSame(await settle(), [`reply "" ${JOHN}`])
+  t.strictSame(seen, [0, 1, 2, 0, 1, 2])
+  const [gone] = upstream.nodes
+  const port = await closedPort(t)
+  upstream.update([
+    makeService('helloworld', [toNode(port), ...services.slice(1).map((s) => toNode(s.port))]),
+  ])
+  for (let i = 0; i < 6; i++) t.strictSame(await settle(), [`reply "" ${JOHN}`])
+  t.strictSame(ejected, [`127.0.0.1:${port}`])
+  t.equal(gone!.active, 0)
+  t.strictSame(active(), [0, 0, 0])
+})
+
+t.test('no node that takes connections is 502', async (t) => {
+  const port = await closedPort(t)
+  const proxy = await openProxy(t, { helloworld: [toNode(port), toNode(await closedPort(t))] })
+  const call = new RecordedCall()
+  openCaller(t, proxy.port, 'mx').call(call)
+  await until(() => call.events.length > 0)
+  t.strictSame(call.events, [
+    'fail 502 helloworld: bad gateway: the service refused the connection',
+  ])
+})
+
+t.test(
+  'a call whose node went away may have been served: 502, and it goes nowhere else',
+  async (t) => {
+    let served = 0
+    const die: Dispatch = () => {
+      served++
+      for (const { sockets } of services) for (const socket of sockets) socket.terminate()
+    }
+    const { settle, services, active } = await open(t, [die, die])
+    t.strictSame(await settle(), ['fail 502 helloworld: bad gateway: the service went away'])
+    t.equal(served, 1)
+    t.strictSame(active(), [0, 0])
+  },
+)
+
+t.test('what was answered is not repeated: whether it may be, the caller is told', async (t) => {
+  for (const repeatable of [true, false]) {
+    let served = 0
+    const { send } = await open(t, [
+      (call) => {
+        served++
+        call.fail(new ServiceError('own', 500, 'no', { repeatable }))
+      },
+    ])
+    const call = send()
+    await until(() => call.error !== undefined)
+    t.equal(call.error!.repeatable, repeatable)
+    t.equal(served, 1)
+  }
+})
+
+t.test('errors of the proxy say whether the registry lets a call be repeated', async (t) => {
+  const { send, upstream, services } = await open(t, [() => {}])
+  const declared = (name: string, idempotent: string) => ({
+    name,
+    request: { name: '', type: '', values: [] },
+    response: { name: '', type: '', values: [] },
+    metadata: { idempotent },
+  })
+  const entry = makeService(
+    'helloworld',
+    services.map(({ port }) => toNode(port)),
+  )
+  upstream.update([
+    { ...entry, endpoints: [declared('A.Once', 'false'), declared('A.Again', 'true')] },
+  ])
+  for (const [endpoint, repeatable] of [
+    ['A.Once', false],
+    ['A.Again', true],
+  ] as const) {
+    // Its own clock has no say: it is told of no deadline.
+    const call = new TestCall(endpoint, { service: 'helloworld' })
+    forwardCall(call, () => upstream)
+    t.equal(call.receiver.repeatable, repeatable)
+    call.cancel()
+  }
+  const late = send({ endpoint: 'A.Once', timeoutMs: 40 })
+  await until(() => late.events.length > 0)
+  t.match(late.events, [/^(lost timeout|fail 408)/])
+})
+
+t.test('an error comes behind the bodies that wait for the caller', async (t) => {
+  const { upstream } = await open(t, [
+    (call) => {
+      for (let i = 0; call.sendData(`${i} ${'x'.repeat(50_000)}`); i++);
+      call.fail(new ServiceError('own', 409, 'enough'))
+    },
+  ])
+  const call = new TestCall('A.B', { service: 'helloworld', stream: true })
+  call.window = 1
+  forwardCall(call, () => upstream)
+  await until(() => upstream.nodes[0]!.active === 0)
+  t.equal(call.error, undefined)
+  t.equal(call.bodies.length, 1)
+  call.read()
+  await call.done
+  t.equal(call.bodies.length, 6)
+  t.match(call.error, { id: 'own', code: 409, message: 'enough' })
+})
+
+t.test('a caller that leaves bodies behind leaves nothing', async (t) => {
+  const { upstream } = await open(t, [
+    (call) => {
+      for (let i = 0; i < 4; i++) call.sendData('x'.repeat(1000))
+      call.endData()
+    },
+  ])
+  const call = new TestCall('A.B', { service: 'helloworld', stream: true })
+  call.window = 1
+  forwardCall(call, () => upstream)
+  await until(() => upstream.nodes[0]!.active === 0)
+  call.cancel()
+  call.receiver.onCredit()
+  t.equal(call.bodies.length, 1)
+})
+
+t.test('an answer that cannot be passed on is told, and ends the call for the node', async (t) => {
+  const cancelled: string[] = []
+  const { proxy } = await open(t, [
+    (call) => {
+      call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
+      if (call.endpoint === 'A.Proto') call.start('content-type: application/protobuf\r\n')
+      else call.start('nonsense')
+    },
+  ])
+  const plain = openCaller(t, proxy.port, 'http')
+  const ask = async (endpoint: string): Promise<string[]> => {
+    const call = new RecordedCall({ endpoint, stream: true })
+    plain.call(call)
+    await until(() => call.carrier === undefined)
+    return call.events
+  }
+  t.strictSame(await ask('A.Proto'), [
+    'fail 400 helloworld: streams of application/protobuf need the fast form',
+  ])
+  t.strictSame(await ask('A.Wrong'), [
+    'fail 502 helloworld: bad gateway: the answer of helloworld is malformed',
+  ])
+  await until(() => cancelled.length === 2)
+  t.strictSame(cancelled, ['cancel', 'cancel'])
+})
+
+t.test('nodes that take no more calls lose none', async (t) => {
+  const { send, settle, services, caller } = await open(t, [echo, echo])
+  for (let i = 0; i < 2; i++) await settle()
+  const calls: RecordedCall[] = []
+  for (let i = 0; i < 400; i++) {
+    calls.push(send({ body: `${i}` }))
+    if (i % 25 > 0) continue
+    await until(() => services.every(({ connections }) => connections.at(-1)!.closed === false))
+    for (const { connections } of services) connections.at(-1)!.goAway()
+  }
+  await until(() => caller.pending === 0)
+  for (const [i, { events }] of calls.entries())
+    if (events[0] !== `reply "" ${i}`) t.fail(`call ${i}: ${events}`)
+})
+
+t.test('a proxy that drains lets the calls under way end, and loses none', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const { proxy, send } = await open(t, [dispatch])
+  const waiting = Array.from({ length: 50 }, (_, i) => send({ body: `${i}`, stream: i % 2 > 0 }))
+  await until(() => calls.length === 50)
+  let drained = false
+  const draining = proxy.drain().then(() => {
+    drained = true
+  })
+  const late = send()
+  await until(() => late.lost !== undefined)
+  t.match(late.lost?.kind, /connect|unsent/, 'it may go elsewhere')
+  t.notOk(drained)
+  for (const [i, call] of calls.entries()) {
+    if (call.stream) call.sendData(`${i}`)
+    if (call.stream) call.endData()
+    else call.reply('', `${i}`)
+  }
+  await draining
+  await until(() => waiting.every(({ carrier }) => carrier === undefined))
+  for (const [i, { events }] of waiting.entries())
+    t.strictSame(events, i % 2 > 0 ? [`data ${i}`, 'end'] : [`reply "" ${i}`])
+})
+
+t.test('a call that goes round in a loop is 508', async (t) => {
+  let passed = 0
+  const upstreams = new Map<string, Upstream>()
+  const find: FindUpstream = (service) => {
+    passed++
+    return upstreams.get(service)
+  }
+  const proxy = await openProxy(t, {}, { find })
+  const around = await openProxy(t, { helloworld: [toNode(proxy.port)] })
+  upstreams.set('helloworld', around.upstreams.get('helloworld')!)
+  const call = new RecordedCall()
+  openCaller(t, proxy.port, 'mx').call(call)
+  await until(() => call.events.length > 0)
+  t.strictSame(call.events, [
+    `fail 508 go.mx.proxy: the call has passed ${HOPS_MAX} proxies, and may pass ${HOPS_MAX}: most likely it goes round in a loop`,
+  ])
+  t.equal(passed, HOPS_MAX)
+})
+
+t.test('the metadata of a call stay as they are, but for the count of proxies', async (t) => {
+  const seen: string[] = []
+  const { settle, proxy } = await open(t, [
+    (call) => {
+      seen.push(call.metadata)
+      echo(call)
+    },
+  ])
+  const metadata = 'mx-namespace: shop\r\nmx-account: {"id":"1"}\r\nx-a: 1\r\nx-a: 2\r\n'
+  await settle({ metadata })
+  t.equal(seen[0], `mx-hops: 1\r\n${metadata}`)
+  await settle({ metadata: 'no block' })
+  t.equal(seen[1], 'mx-hops: 1\r\nno block', 'whoever serves it judges it')
+  await fetch(`http://${proxy.address}`, {
+    method: 'POST',
+    headers: { 'mx-service': 'helloworld', 'mx-endpoint': 'A.B', 'mx-hops': '3', 'x-a': 'b' },
+  })
+  t.equal(findMetadata(seen[2]!, 'mx-hops'), '4')
+  t.equal(findMetadata(seen[2]!, 'x-a'), 'b')
+})
+
+t.test('what is about a node only is no concern of its callers', async (t) => {
+  const silent = await openRawBackend(t)
+  const proxy = await openProxy(t, {
+    silent: [toNode(silent.port)],
+    plain: [toNode(silent.port, 'http')],
+    helloworld: [toNode((await openPort(t, echo)).port)],
+  })
+  const caller = openCaller(t, proxy.port, 'mx')
+  const stuck = ['silent', 'plain'].map((service) => {
+    const call = new RecordedCall({ service })
+    caller.call(call)
+    return call
+  })
+  const well = Array.from({ length: 1000 }, () => {
+    const call = new RecordedCall()
+    caller.call(call)
+    return call
+  })
+  await until(() => well.every(({ events }) => events.length > 0))
+  t.ok(well.every(({ events }) => events[0] === `reply "" ${JOHN}`))
+  for (const { events } of stuck) t.strictSame(events, [])
+})
+
+t.test('a caller that does not read its answers is slowed down, and nobody else', async (t) => {
+  const pad = 'x'.repeat(1000)
+  let served = 0
+  const forever: Dispatch = (call) => {
+    const pump = (): void => {
+      while (call.sendData(pad)) served++
+    }
+    call.receiver = { onData() {}, onEnd() {}, onCancel() {}, onCredit: pump }
+    pump()
+  }
+  const { send, settle } = await open(t, [
+    (call) => (call.endpoint === 'A.Echo' ? echo(call) : forever(call)),
+  ])
+  const slow = Array.from({ length: 20 }, () => send({ stream: true }))
+  await until(() => slow.every(({ events }) => events.length >= 262))
+  for (let i = 0; i < 100; i++) t.strictSame((await settle({ endpoint: 'A.Echo' })).length, 1)
+  const perStream = served / slow.length
+  t.ok(perStream <= 3 * 263, `${perStream} bodies of 1 KB: a window each for proxy and caller`)
+})
+
+t.test(
+  'there is room for so many bodies that wait; a call with more is 503, others go on',
+  async (t) => {
+    const { maxBytes } = relayMemory
+    t.teardown(() => {
+      relayMemory.maxBytes = maxBytes
+    })
+    const cancelled: string[] = []
+    const { upstream, settle } = await open(t, [
+      (call) => {
+        if (call.endpoint === 'A.Echo') return echo(call)
+        call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
+        for (let i = 0; i < 5; i++) call.sendData('x'.repeat(30_000))
+      },
+    ])
+    relayMemory.maxBytes = 100_000
+    const down = new TestCall('A.Down', { service: 'helloworld', stream: true })
+    down.window = 1
+    forwardCall(down, () => upstream)
+    const up = new TestCall('A.Up', { service: 'helloworld', more: true })
+    forwardCall(up, () => new Promise(() => {}))
+    await down.done
+    t.match(down.error, { id: 'helloworld', code: 503, headers: ['retry-after', '1'] })
+    t.equal(down.bodies.length, 1)
+    for (let i = 0; i < 4; i++) up.send('x'.repeat(30_000))
+    await up.done
+    t.match(up.error, { code: 503, message: /too many bodies wait/ })
+    await until(() => cancelled.length === 1)
+    t.equal(relayMemory.usedBytes, 0)
+    t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
+  },
+)
+
+t.test('nothing is left of calls that are over, however they ended', async (t) => {
+  // Of the tests before.
+  await until(() => callMemory.usedBytes === 0 && deadlines.size === 0)
+  const serve = (call: IncomingCall): void => {
+    switch (call.endpoint) {
+      case 'A.Reply':
+        return echo(call)
+      case 'A.Fail':
+        return call.fail(new ServiceError('a', 500, 'b'))
+      case 'A.Stream':
+        call.sendData('1')
+        return call.endData()
+    }
+  }
+  const { send, caller, active } = await open(t, [serve, serve])
+  const calls = ['Reply', 'Fail', 'Stream', 'Wait', 'Late'].map((name) =>
+    send({
+      endpoint: `A.${name}`,
+      body: 'x'.repeat(10_000),
+      stream: true,
+      timeoutMs: name === 'Late' ? 30 : 60_000,
+    }),
+  )
+  await until(() => calls.filter(({ carrier }) => carrier === undefined).length === 4)
+  calls[3]!.cancel()
+  await until(() => callMemory.usedBytes === 0 && deadlines.size === 0)
+  t.strictSame(active(), [0, 0])
+  t.equal(caller.pending, 0)
+  t.equal(relayMemory.usedBytes, 0)
+})
+
+async function closedPort(t: Test): Promise<number> {
+  const port = await openPort(t, () => {})
+  await port.close()
+  return port.port
+}

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { toLostError } from '../../../core/rpc/transport-error.ts'
+
+t.test(
+  'connect refused, lost: 502; too slow: 408; stopped, full: 503, that with Retry-After',
+  async (t) => {
+    const where = 'no connection to 10.0.0.1:9000'
+    const codes = {
+      connect: 502,
+      foreign: 502,
+      closed: 502,
+      unsent: 502,
+      stopped: 503,
+      timeout: 408,
+      full: 503,
+    } as const
+    for (const [kind, code] of Object.entries(codes) as [keyof typeof codes, number][]) {
+      const error = toLostError('greeter', kind, where)
+      t.match(error.toBody(), { Id: 'greeter', Code: code }, kind)
+      if (kind === 'full') t.strictSame(error.headers, ['retry-after', '1'])
+      else {
+        t.notMatch(error.message, /10\.0\.0\.1/, 'addresses are for logs')
+        t.equal(error.cause, where)
+      }
+    }
+  },
+)
+
+t.test('it says who was called', async (t) => {
+  const texts = (['connect', 'foreign', 'closed'] as const).map(
+    (kind) => toLostError('greeter', kind, 'connect ECONNREFUSED', 'the RPC proxy').message,
+  )
+  t.strictSame(texts, [
+    'bad gateway: the RPC proxy refused the connection',
+    'bad gateway: the RPC proxy does not speak the call protocol: another program listens at its address',
+    'bad gateway: the RPC proxy went away',
+  ])
+})

@@ -1,0 +1,535 @@
+import t, { type Test } from 'tap'
+import type { OutgoingCall } from '../../../../core/rpc/call.ts'
+import { deadlines } from '../../../../core/rpc/deadlines.ts'
+import { ClientConnection } from '../../../../core/rpc/ws/client-connection.ts'
+import { STREAM_ID_MAX } from '../../../../core/rpc/ws/frames.ts'
+import { turn, until } from '../../../fixtures/raw-backend.ts'
+import {
+  decodeFrames,
+  fromHex,
+  fromVectorBody,
+  RecordedCall,
+  readVectors,
+  TestSocket,
+  type VectorMessage,
+} from '../../../fixtures/rpc.ts'
+
+function open(lastId?: number) {
+  const socket = new TestSocket()
+  const told: string[] = []
+  const unsent: OutgoingCall[] = []
+  const connection: ClientConnection = new ClientConnection(
+    socket,
+    {
+      onRetired: () => told.push('retired'),
+      onUnsent: (call) => unsent.push(call),
+      onIdle: () => told.push('idle'),
+      onClosed: () => told.push('closed'),
+    },
+    undefined,
+    lastId,
+  )
+  /** Calls, and lets it go out. */
+  const call = async (fields: Partial<OutgoingCall> = {}): Promise<RecordedCall> => {
+    const call = new RecordedCall(fields)
+    connection.call(call)
+    await turn()
+    return call
+  }
+  /** What the callee sends, in hexadecimal as in `protocol.json`. */
+  const receive = (hex: string) => connection.onMessage(fromHex(hex), true)
+  return { socket, told, unsent, connection, call, receive }
+}
+
+type Opened = ReturnType<typeof open>
+
+const END_1 = '000000000500000001000000'
+const reply = (id: number, body = '') =>
+  `${u32(4 + body.length / 2)}02000000${u32(id)}00000000${body}`
+const data = (id: number, bytes: number) => `${u32(bytes)}04000000${u32(id)}(78)*${bytes} `
+const credit = (id: number, bytes: number) => `0400000007000000${u32(id)}${u32(bytes)}`
+const goAway = (lastId: number) => `040000000800000000000000${u32(lastId)}`
+
+function u32(value: number): string {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
+  return bytes.toString('hex')
+}
+
+/** Brings about what a vector begins with; what the caller sends must be exactly that. */
+async function prepare(t: Test, opened: Opened, before: VectorMessage[]) {
+  const calls: RecordedCall[] = []
+  for (const { from, hex } of before) {
+    if (from === 'callee') {
+      opened.receive(hex)
+      continue
+    }
+    const [frame] = decodeFrames(fromHex(hex))
+    if (frame!.type === 'CANCEL') calls[0]!.cancel()
+    else {
+      const { service = '', endpoint = '', timeoutMs = 0, metadata = '', flags } = frame!
+      const body = fromVectorBody(frame!.body!)
+      const [more, stream] = [flags.includes('MORE'), flags.includes('STREAM')]
+      calls.push(await opened.call({ service, endpoint, timeoutMs, metadata, body, more, stream }))
+    }
+    await turn()
+    t.equal(opened.socket.sent.pop()?.toString('hex'), hex)
+  }
+  return calls
+}
+
+t.test('a breach of the rules ends the connection with its code, and its calls', async (t) => {
+  for (const { name, from, before, hex, code } of readVectors().invalid) {
+    if (from !== 'callee') continue
+    const opened = open()
+    const calls = await prepare(t, opened, before)
+    t.equal(opened.socket.closed, undefined, `${name}: not yet`)
+    opened.receive(hex)
+    t.equal(opened.socket.closed?.code, code, name)
+    t.ok(opened.connection.closed)
+    t.equal(opened.told.at(-1), 'closed')
+    for (const { events, lost } of calls) {
+      // Frames in front of the wrong one count.
+      if (events[0]?.startsWith('reply')) continue
+      t.match(lost, { kind: 'closed', detail: /^protocol error of the service: / })
+    }
+    opened.receive(END_1)
+    t.equal(opened.connection.pending, 0)
+  }
+})
+
+t.test('what crosses the end of a call is ignored', async (t) => {
+  for (const { name, from, before, hex } of readVectors().ignored) {
+    if (from !== 'callee') continue
+    const opened = open()
+    const [call] = await prepare(t, opened, before)
+    const events = [...call!.events]
+    opened.receive(hex)
+    t.equal(opened.socket.closed, undefined, name)
+    t.strictSame(call!.events, events, name)
+  }
+})
+
+t.test('a text message is a protocol error', async (t) => {
+  const { connection, socket, call } = open()
+  await call()
+  connection.onMessage(Buffer.from('hello'), false)
+  t.strictSame(socket.closed, { code: 1002, reason: 'message must be binary' })
+})
+
+t.test('calls of one turn go out in one message, with ids that grow', async (t) => {
+  const { connection, socket } = open()
+  const calls = Array.from({ length: 3 }, () => new RecordedCall())
+  for (const call of calls) connection.call(call)
+  t.equal(connection.pending, 3)
+  await turn()
+  t.equal(socket.sent.length, 1)
+  t.strictSame(
+    socket.takeFrames().map(({ type, stream }) => [type, stream]),
+    [
+      ['CALL', 1],
+      ['CALL', 2],
+      ['CALL', 3],
+    ],
+  )
+})
+
+t.test('a call is answered in one of three ways', async (t) => {
+  const { connection, told, call, receive } = open()
+  const unary = await call()
+  const failed = await call()
+  const stream = await call({ stream: true })
+  receive('0b00000002000000010000000600000061 3a2062 0d0a7b'.replaceAll(' ', ''))
+  t.strictSame(unary.events, ['reply "a: b\\r\\n" {'])
+  const error = Buffer.from('{"Id":"other","Code":404,"Detail":"no","Status":"Not Found"}')
+  receive(`${u32(error.length)}0300000002000000${error.toString('hex')}`)
+  t.strictSame(failed.events, ['fail 404 other: no'])
+  receive(`04000000 02010000 03000000 00000000 ${data(3, 1)} ${data(3, 2)}`)
+  receive('000000000500000003000000')
+  t.strictSame(stream.events, ['start ""', 'data x', 'data xx', 'end'])
+  t.strictSame(told, ['idle'], 'once the last one is over')
+  t.equal(connection.pending, 0)
+})
+
+t.test('a stream may fail, and may have a whole reply', async (t) => {
+  const { call, receive } = open()
+  const failed = await call({ stream: true })
+  const whole = await call({ stream: true })
+  receive(data(1, 1))
+  receive(`0c0000000300000001000000${Buffer.from('{"Code":500}').toString('hex')}`)
+  receive(reply(2, '7b7d'))
+  t.strictSame(failed.events, ['data x', 'fail 500 helloworld: '])
+  t.strictSame(whole.events, ['reply "" {}'])
+})
+
+t.test('an error that is malformed is a 502 that names the service', async (t) => {
+  const { socket, call, receive } = open()
+  const [one, two] = [await call(), await call()]
+  const json = Buffer.from('{"Code":502}').toString('hex')
+  receive(`020000000300000001000000 7b7b 0c0000000300000002000000 ${json}`)
+  t.match(one.error, { id: 'helloworld', code: 502 })
+  t.ok(one.isForeign, 'none of the protocol')
+  t.match(two.error, { id: 'helloworld', code: 502 })
+  t.notOk(two.isForeign)
+  t.equal(socket.closed, undefined)
+})
+
+t.test('what cannot be sent fails, and nothing of it is sent', async (t) => {
+  const { connection, socket, call } = open()
+  const wide = await call({ metadata: `a: ${'b'.repeat(65536)}\r\n` })
+  t.match(wide.error, { code: 431, message: 'metadata must be at most 65536 bytes' })
+  const long = await call({ service: 's'.repeat(65536) })
+  t.match(long.error, { code: 400 })
+  const endpoint = await call({ endpoint: 's'.repeat(65536) })
+  t.match(endpoint.error, { code: 400 })
+  const large = await call({ body: Buffer.alloc(16 * 1024 * 1024) })
+  t.match(large.error, { code: 413 })
+  t.strictSame(socket.sent, [])
+  t.equal(connection.pending, 0)
+  const fits = await call({ body: Buffer.alloc(16 * 1024 * 1024 - 12 - 25) })
+  t.equal(fits.error, undefined)
+  t.equal(socket.sent[0]!.length, 16 * 1024 * 1024 + 12)
+})
+
+t.test('a service that takes nothing is not given more than 64 MiB of calls', async (t) => {
+  const { connection, socket } = open()
+  socket.slow = true
+  const body = Buffer.alloc(8 * 1024 * 1024)
+  const calls = Array.from({ length: 12 }, () => new RecordedCall({ body }))
+  for (const call of calls) connection.call(call)
+  // The first was sent, eight and a bit wait.
+  const full = calls.filter(({ lost }) => lost?.kind === 'full')
+  t.equal(full.length, 3)
+  t.equal(connection.pending, 9)
+  socket.slow = false
+  connection.onDrain()
+  t.equal(socket.sent.length, 9)
+})
+
+t.test(
+  'a deadline is sent as the milliseconds left; when it is over the call is cancelled',
+  async (t) => {
+    const { socket, call, receive } = open()
+    const start = performance.now()
+    const one = await call({ timeoutMs: 40 })
+    t.equal(socket.takeFrames()[0]!.timeoutMs, 40)
+    await until(() => one.events.length > 0)
+    t.ok(performance.now() - start >= 30)
+    t.match(one.lost, { kind: 'timeout', detail: 'no answer within 40 ms' })
+    await turn()
+    t.match(socket.takeFrames(), [{ type: 'CANCEL', stream: 1 }])
+    receive(reply(1))
+    t.equal(one.events.length, 1)
+    const other = await call({ timeoutMs: 60_000 })
+    t.equal(deadlines.size, 1)
+    receive(reply(2))
+    t.equal(deadlines.size, 0)
+    t.equal(other.events.length, 1)
+    const waited = new RecordedCall({ timeoutMs: 60_000 })
+    deadlines.add(waited, 500)
+    socket.sent = []
+    await call()
+    t.equal(socket.takeFrames()[0]!.timeoutMs, 0, 'none')
+    const { connection } = open()
+    connection.call(waited)
+    waited.cancel()
+    t.equal(deadlines.size, 0)
+  },
+)
+
+t.test('a call that has waited is sent with what is left of its time', async (t) => {
+  const { connection, socket } = open()
+  const waited = new RecordedCall({ timeoutMs: 60_000 })
+  deadlines.add(waited, 500)
+  connection.call(waited)
+  await turn()
+  const { timeoutMs } = socket.takeFrames()[0]!
+  t.ok(timeoutMs! > 0 && timeoutMs! <= 500)
+  waited.cancel()
+})
+
+t.test('CANCEL ends the call in both directions', async (t) => {
+  const { connection, socket, call, receive } = open()
+  const one = await call({ more: true, stream: true })
+  socket.sent = []
+  one.cancel()
+  one.cancel()
+  t.equal(one.sendData('x'), true, 'goes nowhere')
+  one.endData()
+  one.consumed(1_000_000)
+  await turn()
+  t.strictSame(socket.takeFrames(), [{ type: 'CANCEL', flags: [], stream: 1 }])
+  receive(data(1, 1))
+  receive(END_1)
+  t.strictSame(one.events, [])
+  t.equal(connection.pending, 0)
+})
+
+t.test(
+  'a sender MUST NOT send DATA while the window is 0 or less; one may overdraw it',
+  async (t) => {
+    const { socket, call, receive } = open()
+    const one = await call({ more: true, body: '' })
+    socket.sent = []
+    t.equal(one.sendData('x'.repeat(262_143)), true)
+    t.equal(one.sendData('x'.repeat(1000)), true, 'overdraws')
+    t.equal(one.sendData('y'), false)
+    await turn()
+    t.equal(socket.takeFrames().length, 2)
+    receive(credit(1, 999))
+    t.strictSame(one.events, [], 'still 0')
+    receive(credit(1, 1))
+    t.strictSame(one.events, ['credit'])
+    t.equal(one.sendData('y'), true)
+    t.equal(one.sendData('z'), false)
+    receive(credit(1, 1000))
+    receive(credit(1, 1000))
+    t.strictSame(one.events, ['credit', 'credit'], 'told once for each refusal')
+    one.endData()
+    one.endData()
+    await turn()
+    t.strictSame(
+      socket.takeFrames().map(({ type }) => type),
+      ['DATA', 'END'],
+    )
+    t.throws(() => one.sendData('after the end'), { message: 'no body may follow the last one' })
+  },
+)
+
+t.test('tiny bodies take 64 bytes each', async (t) => {
+  const { call } = open()
+  const one = await call({ more: true, body: '' })
+  let sent = 0
+  while (one.sendData('')) sent++
+  t.equal(sent, 4096)
+})
+
+t.test('a body longer than 16 MiB is refused, and nothing of it is sent', async (t) => {
+  const { socket, call } = open()
+  const one = await call({ more: true, body: '' })
+  socket.sent = []
+  t.throws(() => one.sendData(Buffer.alloc(16 * 1024 * 1024 + 1)), RangeError)
+  await turn()
+  t.strictSame(socket.sent, [])
+  t.equal(one.sendData('x'), true)
+})
+
+t.test(
+  'while the socket is slow bodies are held back, and go on when it has drained',
+  async (t) => {
+    const { connection, socket, call, receive } = open()
+    const one = await call({ more: true, body: '' })
+    const other = await call({ more: true, body: '' })
+    socket.slow = true
+    t.equal(one.sendData('a'), true)
+    await turn()
+    t.equal(one.sendData('b'), false)
+    t.equal(other.sendData('c'), false)
+    const third = await call()
+    t.equal(socket.sent.length, 3, 'a call waits, too')
+    receive(credit(1, 1))
+    t.strictSame(one.events, [], 'credit alone does not help')
+    other.cancel()
+    socket.slow = false
+    socket.sent = []
+    connection.onDrain()
+    t.strictSame(one.events, ['credit'])
+    t.strictSame(other.events, [], 'given up meanwhile')
+    t.strictSame(
+      socket.takeFrames().map(({ type }) => type),
+      ['CALL', 'CANCEL'],
+    )
+    receive(reply(3))
+    t.equal(third.events.length, 1)
+  },
+)
+
+t.test(
+  'CREDIT goes out when half a window was consumed, never for more than was received',
+  async (t) => {
+    const { socket, call, receive } = open()
+    const one = await call({ stream: true })
+    socket.sent = []
+    receive(data(1, 200_000))
+    one.consumed(100_000)
+    await turn()
+    t.strictSame(socket.sent, [])
+    one.consumed(100_000)
+    await turn()
+    t.match(socket.takeFrames(), [{ type: 'CREDIT', stream: 1, bytes: 200_000 }])
+    one.consumed(1_000_000)
+    await turn()
+    t.strictSame(socket.sent, [], 'nothing is owed')
+    receive(`${data(1, 1)}`.repeat(4096))
+    for (let i = 0; i < 4096; i++) one.consumed(1)
+    await turn()
+    t.match(socket.takeFrames(), [{ bytes: 131_072 }, { bytes: 131_072 }])
+    receive(data(1, 1_000_000))
+    one.consumed(1_000_000)
+    await turn()
+    t.match(socket.takeFrames(), [{ bytes: 1_000_000 }])
+  },
+)
+
+t.test('after GOAWAY calls that are not served are given back, the others go on', async (t) => {
+  const { connection, socket, told, unsent, call, receive } = open()
+  const [served, notServed, other] = [await call(), await call(), await call()]
+  const uploading = await call({ more: true, body: '' })
+  uploading.sendData('1')
+  const stillWhole = await call({ more: true, body: '' })
+  stillWhole.endData()
+  receive(goAway(1))
+  t.strictSame(told, ['retired'])
+  t.ok(connection.retired)
+  t.strictSame(unsent, [notServed, other, stillWhole])
+  t.match(uploading.lost, { kind: 'unsent' }, 'bodies of it are gone')
+  t.strictSame(
+    [served, notServed, other].flatMap(({ events }) => events),
+    [],
+  )
+  t.equal(connection.pending, 1)
+  receive(`${reply(3)}${reply(2)}`)
+  t.equal(socket.closed, undefined)
+  receive(reply(1))
+  t.equal(served.events.length, 1)
+  t.equal(socket.closed?.code, 1000, 'nothing left to wait for')
+  t.strictSame(told, ['retired', 'closed'])
+})
+
+t.test('GOAWAY counts once', async (t) => {
+  const { connection, unsent, call, receive } = open()
+  const calls = [await call(), await call(), await call()]
+  receive(goAway(2))
+  receive(goAway(2).repeat(1000) + goAway(1) + goAway(0))
+  t.strictSame(unsent, [calls[2]])
+  t.equal(connection.pending, 2)
+  receive(`${reply(1)}${reply(2)}`)
+  t.strictSame(
+    calls.map(({ events }) => events.length),
+    [1, 1, 0],
+  )
+})
+
+t.test('a call whose end a service that goes away did not wait for was stopped', async (t) => {
+  const { connection, call, receive } = open()
+  const one = await call()
+  receive(goAway(1))
+  connection.onClose(1001, 'going away')
+  t.strictSame(one.lost, { kind: 'stopped', detail: 'connection closed (1001 going away)' })
+})
+
+t.test('GOAWAY without calls closes the connection', async (t) => {
+  const { socket, told, receive } = open()
+  receive(goAway(0))
+  t.equal(socket.closed?.code, 1000)
+  t.strictSame(told, ['retired', 'closed'])
+})
+
+t.test(
+  'a connection that is lost fails its calls, and tells apart those never written',
+  async (t) => {
+    const { connection, told, call } = open()
+    const one = await call({ timeoutMs: 60_000 })
+    const two = await call()
+    const three = new RecordedCall({ timeoutMs: 60_000 })
+    connection.call(three)
+    connection.onClose(1006, 'read ECONNRESET')
+    for (const { lost } of [one, two]) {
+      t.strictSame(lost, { kind: 'closed', detail: 'connection closed (1006 read ECONNRESET)' })
+    }
+    t.match(three.lost, { kind: 'unsent' })
+    t.strictSame(told, ['closed'])
+    t.equal(deadlines.size, 0)
+    connection.onClose(1006, '')
+    connection.terminate('again')
+    connection.onDrain()
+    t.strictSame(told, ['closed'], 'once')
+  },
+)
+
+t.test('calls kept back by a slow socket were never written', async (t) => {
+  const { connection, socket, call } = open()
+  socket.slow = true
+  const one = await call()
+  const two = await call()
+  connection.onClose(1006, '')
+  t.match(one.lost, { kind: 'closed' })
+  t.match(two.lost, { kind: 'unsent' })
+})
+
+t.test('a callback may call, cancel and close, whatever else the message holds', async (t) => {
+  const { connection, socket, call, receive } = open()
+  const [one, two, three] = [await call(), await call(), await call()]
+  let added: RecordedCall | undefined
+  one.onEvent = () => {
+    two.cancel()
+    added = new RecordedCall()
+    connection.call(added)
+  }
+  receive(`${reply(1)}${reply(2)}${reply(3)}`)
+  t.strictSame(
+    [one, two, three].map(({ events }) => events.length),
+    [1, 0, 1],
+  )
+  await turn()
+  t.equal(connection.pending, 1)
+  added!.onEvent = () => connection.close('enough')
+  const last = await call()
+  receive(`${reply(4)}${reply(5)}`)
+  t.equal(socket.closed?.code, 1000)
+  t.strictSame(last.events, ['lost closed'])
+})
+
+t.test('ending one call in the callback of another that is lost tells nobody twice', async (t) => {
+  const { connection, call } = open()
+  const [one, two, three] = [await call(), await call(), await call()]
+  one.onEvent = () => two.cancel()
+  connection.terminate('gone')
+  t.strictSame(
+    [one, two, three].map(({ events }) => events),
+    [['lost closed'], [], ['lost closed']],
+  )
+})
+
+t.test('a connection whose stream ids are used up takes no more calls', async (t) => {
+  const { connection, socket, told, call, receive } = open(STREAM_ID_MAX - 2)
+  const one = await call()
+  t.strictSame(told, [])
+  const two = await call()
+  t.strictSame(told, ['retired'])
+  t.equal(socket.takeFrames().at(-1)!.stream, STREAM_ID_MAX)
+  receive(reply(STREAM_ID_MAX))
+  receive(reply(STREAM_ID_MAX - 1))
+  t.strictSame([one.events.length, two.events.length], [1, 1])
+  t.ok(connection.closed)
+})
+
+t.test('an answer to a call that was not sent yet is a protocol error', async (t) => {
+  const { connection, socket, receive } = open()
+  const one = new RecordedCall()
+  connection.call(one)
+  receive(reply(1))
+  t.equal(socket.closed?.code, 1002)
+  t.strictSame(one.events, ['lost unsent'])
+})
+
+t.test('signs of life are noted, and silence counts from the first call', async (t) => {
+  const { connection, call, receive } = open()
+  connection.heardMs = 0
+  await call()
+  t.ok(connection.heardMs > 0)
+  connection.heardMs = 0
+  await call()
+  t.equal(connection.heardMs, 0)
+  receive(reply(1))
+  t.ok(connection.heardMs > 0)
+})
+
+t.test('memory that is no Buffer is read as well', async (t) => {
+  const { connection, call } = open()
+  const one = await call()
+  const bytes = fromHex(`ffff${reply(1, '7b7d')}`)
+  const memory = new Uint8Array(bytes)
+  connection.onMessage(memory.subarray(2), true)
+  t.strictSame(one.events, ['reply "" {}'])
+})

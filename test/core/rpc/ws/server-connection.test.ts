@@ -1,0 +1,622 @@
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
+import { GatewayError } from '../../../../core/errors.ts'
+import { callMemory, replyMemory } from '../../../../core/limits/memory-budget.ts'
+import type { Dispatch } from '../../../../core/rpc/call.ts'
+import { deadlines } from '../../../../core/rpc/deadlines.ts'
+import { ServerConnection, type ServerLimits } from '../../../../core/rpc/ws/server-connection.ts'
+import { turn, until } from '../../../fixtures/raw-backend.ts'
+import {
+  createKeeper,
+  decodeFrames,
+  fromHex,
+  readVectors,
+  TestSocket,
+  type VectorMessage,
+} from '../../../fixtures/rpc.ts'
+
+function open(limits?: ServerLimits, dispatch?: Dispatch) {
+  const socket = new TestSocket()
+  const keeper = createKeeper()
+  const connection = new ServerConnection(dispatch ?? keeper.dispatch, limits)
+  connection.open(socket)
+  /** What the caller sends, in hexadecimal as in `protocol.json`. */
+  const receive = (hex: string) => connection.onMessage(fromHex(hex), true)
+  return { socket, connection, receive, ...keeper }
+}
+
+function u16(value: number): string {
+  return u32(value).slice(0, 4)
+}
+
+function u32(value: number): string {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
+  return bytes.toString('hex')
+}
+
+const MORE = 1
+const STREAM = 2
+
+/** A CALL of `e`. */
+function call(
+  id: number,
+  { flags = 0, timeoutMs = 0, service = 's', metadata = '', body = '' } = {},
+): string {
+  const meta = Buffer.from(metadata, 'latin1')
+  const rest = Buffer.concat([Buffer.from(`${service}e`), meta, Buffer.from(body)])
+  const payload = `${u32(timeoutMs)}${u16(service.length)}${u16(1)}${u32(meta.length)}${rest.toString('hex')}`
+  return `${u32(payload.length / 2)}01${u16(flags)}00${u32(id)}${payload}`
+}
+
+const data = (id: number, bytes: number) => `${u32(bytes)}04000000${u32(id)}(78)*${bytes} `
+const credit = (id: number, bytes: number) => `0400000007000000${u32(id)}${u32(bytes)}`
+const end = (id: number) => `0000000005000000${u32(id)}`
+const cancel = (id: number) => `0000000006000000${u32(id)}`
+
+type Opened = ReturnType<typeof open>
+
+/** Brings about what a vector begins with; what the callee sends must be exactly that. */
+async function prepare(t: Test, opened: Opened, before: VectorMessage[]) {
+  for (const { from, hex } of before) {
+    if (from === 'caller') {
+      opened.receive(hex)
+      continue
+    }
+    const [frame] = decodeFrames(fromHex(hex))
+    const call = opened.calls.at(-1)!
+    if (frame!.type === 'END') call.endData()
+    else call.reply(frame!.metadata!, frame!.body as string)
+    await turn()
+    t.equal(opened.socket.sent.pop()?.toString('hex'), hex)
+  }
+}
+
+t.test('a breach of the rules ends the connection with its code, and its calls', async (t) => {
+  for (const { name, from, before, hex, code } of readVectors().invalid) {
+    if (from !== 'caller') continue
+    const opened = open()
+    await prepare(t, opened, before)
+    t.equal(opened.socket.closed, undefined, `${name}: not yet`)
+    const kept = opened.calls.length
+    opened.receive(hex)
+    t.equal(opened.socket.closed?.code, code, name)
+    t.equal(opened.calls.length, kept, 'nothing is served')
+    for (const events of opened.events) t.equal(events.at(-1), 'cancel closed')
+    opened.receive(call(1000))
+    t.equal(opened.calls.length, kept)
+    t.equal(opened.connection.pending, 0)
+  }
+})
+
+t.test('what crosses the end of a call is ignored', async (t) => {
+  for (const { name, from, before, hex } of readVectors().ignored) {
+    if (from !== 'caller') continue
+    const opened = open()
+    await prepare(t, opened, before)
+    const events = opened.events.map((list) => [...list])
+    opened.receive(hex)
+    await turn()
+    t.equal(opened.socket.closed, undefined, name)
+    t.strictSame(opened.events, events, name)
+    t.strictSame(opened.socket.sent, [])
+    opened.connection.close()
+  }
+})
+
+t.test('every valid call of the vectors arrives as it was sent', async (t) => {
+  for (const { name, from, hex, frames } of readVectors().messages) {
+    const calls = frames.filter(({ type }) => type === 'CALL')
+    if (from !== 'caller' || calls.length !== frames.length) continue
+    const opened = open()
+    opened.receive(hex)
+    t.match(
+      opened.calls,
+      calls.map(({ service, endpoint, metadata, timeoutMs, flags }) => ({
+        ...{ service, endpoint, metadata, timeoutMs },
+        more: flags.includes('MORE'),
+        stream: flags.includes('STREAM'),
+      })),
+      name,
+    )
+    opened.connection.close()
+  }
+})
+
+t.test('a text message is a protocol error', async (t) => {
+  const { connection, socket } = open()
+  connection.onMessage(Buffer.from('hello'), false)
+  t.strictSame(socket.closed, { code: 1002, reason: 'message must be binary' })
+})
+
+t.test('memory that is no Buffer is read as well', async (t) => {
+  const { connection, bodies } = open()
+  connection.onMessage(new Uint8Array(fromHex(`ff${call(1, { body: 'x' })}`)).subarray(1), true)
+  t.strictSame(bodies, ['x'])
+})
+
+t.test('a call is answered by a reply, an error, or a stream', async (t) => {
+  const { socket, connection, receive, calls } = open()
+  receive(`${call(1)}${call(2)}${call(3, { flags: STREAM })}`)
+  t.equal(connection.pending, 3)
+  const [one, two, three] = calls
+  three!.start('a: b\r\n')
+  t.ok(three!.sendData('1'))
+  two!.fail(new GatewayError('s', 404, 'no'))
+  one!.reply('c: d\r\n', Buffer.from('{}'))
+  t.ok(three!.sendData(Buffer.from('2')))
+  three!.endData()
+  t.ok(calls.every(({ over }) => over))
+  t.equal(connection.pending, 0)
+  await turn()
+  t.equal(socket.sent.length, 1, 'packed')
+  t.match(socket.takeFrames(), [
+    { type: 'REPLY', stream: 3, flags: ['MORE'], metadata: 'a: b\r\n', body: '' },
+    { type: 'DATA', stream: 3, body: '1' },
+    { type: 'FAIL', stream: 2, body: '{"Id":"s","Code":404,"Detail":"no","Status":"Not Found"}' },
+    { type: 'REPLY', stream: 1, flags: [], metadata: 'c: d\r\n', body: '{}' },
+    { type: 'DATA', stream: 3, body: '2' },
+    { type: 'END', stream: 3 },
+  ])
+})
+
+t.test('a call that is over is not answered again', async (t) => {
+  const { socket, receive, calls, events } = open()
+  receive(`${call(1, { flags: MORE | STREAM })}${call(2, { flags: STREAM })}`)
+  calls[0]!.reply('', '')
+  receive(cancel(2))
+  socket.sent = []
+  await turn()
+  socket.sent = []
+  for (const call of calls) {
+    call.reply('', '')
+    call.fail(new GatewayError('s', 500, ''))
+    call.start('')
+    t.equal(call.sendData('x'), true, 'goes nowhere')
+    call.endData()
+    call.consumed(1_000_000)
+  }
+  receive(`${data(1, 1)}${end(1)}${credit(1, 1)}${cancel(1)}`)
+  await turn()
+  t.strictSame(socket.sent, [])
+  t.strictSame(events, [[], ['cancel cancel']])
+})
+
+t.test('what an endpoint may not do throws, and breaks no rule of the protocol', async (t) => {
+  const { socket, receive, calls } = open()
+  receive(`${call(1)}${call(2, { flags: STREAM })}`)
+  const [unary, stream] = calls
+  t.throws(() => unary!.start(''), { message: 'the caller takes no stream' })
+  t.throws(() => unary!.sendData('x'), { message: 'the caller takes no stream' })
+  t.throws(() => unary!.endData(), { message: 'the caller takes no stream' })
+  stream!.start('')
+  t.throws(() => stream!.start(''), { message: 'the stream has begun' })
+  t.throws(() => stream!.reply('', ''), { message: 'a stream is ended by endData or fail' })
+  t.throws(() => stream!.sendData(Buffer.alloc(16 * 1024 * 1024 + 1)), RangeError)
+  receive(call(3, { flags: STREAM }))
+  t.throws(() => calls[2]!.start(`a: ${'b'.repeat(65536)}\r\n`), TypeError)
+  await turn()
+  t.match(socket.takeFrames(), [{ type: 'REPLY', stream: 2 }])
+})
+
+t.test('what a dispatcher throws is the answer', async (t) => {
+  const { socket, connection, receive } = open({}, (call) => {
+    if (call.metadata !== '') throw new GatewayError('s', 403, 'not you')
+    throw new Error('secret')
+  })
+  receive(`${call(1)}${call(2, { metadata: 'a: b\r\n' })}`)
+  await turn()
+  t.match(socket.takeFrames(), [
+    { type: 'FAIL', body: /"Id":"s","Code":500,"Detail":"internal error"/ },
+    { type: 'FAIL', body: /"Code":403,"Detail":"not you"/ },
+  ])
+  t.equal(connection.pending, 0)
+})
+
+t.test('a reply that is too long becomes an error', async (t) => {
+  const { socket, receive, calls } = open()
+  receive(`${call(1)}${call(2)}`)
+  calls[0]!.reply('', Buffer.alloc(16 * 1024 * 1024))
+  calls[1]!.reply(`a: ${'b'.repeat(65536)}\r\n`, '')
+  await turn()
+  t.match(socket.takeFrames(), [
+    { type: 'FAIL', body: /"Code":500,"Detail":"reply must be at most 16777216 bytes/ },
+    { type: 'FAIL', body: /"Code":500,"Detail":"metadata of the reply must be at most 65536/ },
+  ])
+})
+
+t.test('a body is there until the dispatcher returns', async (t) => {
+  const { receive, calls, bodies } = open()
+  receive(call(1, { body: 'hello' }))
+  t.strictSame(bodies, ['hello'])
+  t.equal(calls[0]!.body.length, 0)
+})
+
+t.test(
+  'bodies of the caller arrive, then the end; CREDIT goes out when half a window was consumed',
+  async (t) => {
+    const { socket, receive, calls, events } = open()
+    receive(`${call(1, { flags: MORE, body: 'first' })}${data(1, 2)}`)
+    receive(data(1, 200_000))
+    calls[0]!.consumed(2)
+    await turn()
+    t.strictSame(socket.sent, [])
+    calls[0]!.consumed(200_000)
+    await turn()
+    t.match(socket.takeFrames(), [{ type: 'CREDIT', stream: 1, bytes: 200_064 }])
+    calls[0]!.consumed(1e9)
+    receive(`${data(1, 150_000)}${end(1)}`)
+    calls[0]!.consumed(150_000)
+    await turn()
+    t.strictSame(socket.sent, [], 'no credit after the end')
+    t.strictSame(
+      events[0]!.map((event) => event.slice(0, 7)),
+      ['data xx', 'data xx', 'data xx', 'end'],
+    )
+  },
+)
+
+t.test(
+  'a sender MUST NOT send DATA while the window is 0 or less; one may overdraw it',
+  async (t) => {
+    const { socket, receive, calls, events } = open()
+    receive(call(1, { flags: STREAM }))
+    const [stream] = calls
+    t.equal(stream!.sendData('x'.repeat(262_143)), true)
+    t.equal(stream!.sendData('x'.repeat(1000)), true, 'overdraws')
+    t.equal(stream!.sendData('y'), false)
+    receive(credit(1, 999))
+    t.strictSame(events[0], [])
+    receive(credit(1, 1))
+    t.strictSame(events[0], ['credit'])
+    receive(credit(1, 1))
+    t.strictSame(events[0], ['credit'], 'told once')
+    t.equal(stream!.sendData('y'), true)
+    await turn()
+    t.equal(socket.takeFrames().length, 3)
+  },
+)
+
+t.test(
+  'a deadline that is over ends the call on this end, too: 408, and the program is told',
+  async (t) => {
+    const { socket, connection, receive, calls, events } = open()
+    receive(call(1, { timeoutMs: 30 }))
+    const start = performance.now()
+    await until(() => events[0]!.length > 0)
+    t.ok(performance.now() - start >= 25)
+    t.strictSame(events[0], ['cancel timeout'])
+    t.ok(calls[0]!.over)
+    await turn()
+    t.match(socket.takeFrames(), [{ type: 'FAIL', body: /"Id":"s","Code":408/ }])
+    t.equal(connection.pending, 0)
+    receive(call(2, { timeoutMs: 60_000 }))
+    t.equal(deadlines.size, 1)
+    calls[1]!.reply('', '')
+    t.equal(deadlines.size, 0)
+    receive(call(3, { timeoutMs: 60_000 }))
+    receive(cancel(3))
+    t.equal(deadlines.size, 0)
+  },
+)
+
+t.test(
+  'what must not be repeated is said in every error, also when the time is over',
+  async (t) => {
+    const { calls, events, dispatch } = createKeeper()
+    const { socket, connection, receive } = open(undefined, (call) => {
+      dispatch(call)
+      call.receiver = { ...call.receiver, repeatable: false }
+    })
+    receive(`${call(1, { timeoutMs: 5 })}${call(2)}`)
+    calls[1]!.fail(new GatewayError('s', 500, 'half done'))
+    await until(() => events[0]!.length > 0)
+    await turn()
+    t.match(socket.takeFrames(), [
+      { stream: 2, body: /"Code":500,.*"Repeat":false/ },
+      { stream: 1, body: /"Code":408,.*"Repeat":false/ },
+    ])
+    t.equal(connection.pending, 0)
+  },
+)
+
+t.test('a lost connection cancels its calls', async (t) => {
+  let closed = 0
+  const { connection, receive, calls, events } = open({ onClosed: () => closed++ })
+  receive(`${call(1, { timeoutMs: 60_000 })}${call(2)}${call(3)}`)
+  calls[1]!.reply('', '')
+  connection.onClose()
+  t.strictSame(events, [['cancel closed'], [], ['cancel closed']])
+  t.equal(connection.pending, 0)
+  t.equal(deadlines.size, 0)
+  t.equal(closed, 1)
+  connection.onClose()
+  connection.close()
+  connection.goAway()
+  connection.onDrain()
+  t.equal(closed, 1)
+})
+
+t.test('a connection that is lost while a call is dispatched cancels that call', async (t) => {
+  const told: string[] = []
+  const opened = open({}, (call) => {
+    call.receiver = {
+      onData: () => {},
+      onEnd: () => {},
+      onCancel: (reason) => told.push(reason),
+      onCredit: () => {},
+    }
+    opened.connection.onClose()
+  })
+  opened.receive(call(1, { timeoutMs: 1000 }))
+  t.strictSame(told, ['closed'])
+  t.equal(deadlines.size, 0)
+})
+
+t.test(
+  'after GOAWAY running calls end, others are not served, then the caller has 2 s to close the connection',
+  async (t) => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    t.teardown(() => mock.timers.reset())
+    const { socket, connection, receive, calls } = open()
+    receive(`${call(1)}${call(4)}`)
+    connection.goAway()
+    connection.goAway()
+    await turn()
+    t.match(socket.takeFrames(), [{ type: 'GOAWAY', stream: 0, lastStream: 4 }])
+    receive(`${call(5)}${data(5, 1)}${cancel(5)}`)
+    t.equal(calls.length, 2)
+    calls[0]!.reply('', '')
+    t.equal(socket.closed, undefined)
+    await turn()
+    socket.sent = []
+    calls[1]!.reply('', 'last')
+    t.match(socket.takeFrames(), [{ type: 'REPLY', body: 'last' }], 'sent at once')
+    mock.timers.tick(1999)
+    t.equal(socket.closed, undefined)
+    mock.timers.tick(1)
+    t.equal(socket.closed?.code, 1001)
+  },
+)
+
+t.test('a caller that closes a connection after GOAWAY is waited for no longer', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { socket, connection } = open()
+  connection.goAway()
+  connection.onClose()
+  t.ok(connection.closed)
+  mock.timers.tick(10_000)
+  t.equal(socket.closed, undefined)
+})
+
+t.test('GOAWAY waits for a slow caller to take the answers', async (t) => {
+  const { socket, connection, receive, calls } = open()
+  receive(`${call(1)}${call(2)}`)
+  socket.slow = true
+  calls[0]!.reply('', '1')
+  await turn()
+  calls[1]!.reply('', '2')
+  connection.goAway()
+  t.equal(socket.closed, undefined)
+  socket.slow = false
+  connection.onDrain()
+  t.strictSame(
+    socket.takeFrames().map(({ type }) => type),
+    ['REPLY', 'REPLY', 'GOAWAY'],
+  )
+  connection.onClose()
+})
+
+t.test('a dispatcher may take the connection out of service', async (t) => {
+  const opened = open({}, (call) => {
+    opened.connection.goAway()
+    t.equal(opened.socket.closed, undefined)
+    call.reply('', '')
+  })
+  opened.receive(call(1))
+  t.strictSame(
+    opened.socket.takeFrames().map(({ type }) => type),
+    ['GOAWAY', 'REPLY'],
+  )
+  opened.connection.onClose()
+})
+
+t.test('close cancels what runs, at once', async (t) => {
+  const { socket, connection, receive, events } = open()
+  receive(call(1))
+  connection.close()
+  t.equal(socket.closed?.code, 1001)
+  t.strictSame(events, [['cancel closed']])
+})
+
+t.test('calls beyond the limit are answered with 503', async (t) => {
+  const { socket, receive, calls } = open({ maxCalls: 2 })
+  receive(`${call(1)}${call(2)}${call(3)}`)
+  await turn()
+  t.match(socket.takeFrames(), [{ type: 'FAIL', stream: 3, body: /"Id":"s","Code":503/ }])
+  t.equal(calls.length, 2)
+  calls[0]!.reply('', '')
+  receive(call(4))
+  t.equal(calls.length, 3)
+})
+
+t.test('so are calls while too many bytes of requests are held', async (t) => {
+  const { socket, receive, calls } = open({ maxRequestBytes: 1000 })
+  const body = 'x'.repeat(600)
+  receive(`${call(1, { body })}${call(2, { body })}${call(3, { body })}`)
+  await turn()
+  t.match(socket.takeFrames(), [{ type: 'FAIL', stream: 3, body: /"Code":503/ }])
+  receive(cancel(1))
+  receive(call(4, { body }))
+  t.equal(calls.length, 3)
+})
+
+t.test('requests of all connections have a bound together', async (t) => {
+  const { maxBytes } = callMemory
+  callMemory.maxBytes = callMemory.usedBytes + 1000
+  t.teardown(() => {
+    callMemory.maxBytes = maxBytes
+  })
+  const before = callMemory.usedBytes
+  const [first, second] = [open(), open()]
+  const body = 'x'.repeat(600)
+  first.receive(call(1, { body }))
+  second.receive(`${call(1, { body })}${call(2)}`)
+  await turn()
+  t.match(second.socket.takeFrames(), [
+    { type: 'FAIL', stream: 1, body: /"Code":503.*request bodies.*retry-after: 1/ },
+  ])
+  t.equal(second.calls.length, 1, 'a call without a body needs no room')
+  first.receive(cancel(1))
+  second.receive(call(3, { body }))
+  t.equal(second.calls.length, 2)
+  second.connection.onClose()
+  t.equal(callMemory.usedBytes, before, 'what ended takes nothing')
+})
+
+t.test('long answers that wait for slow callers have a bound together', async (t) => {
+  const { maxBytes } = replyMemory
+  const before = replyMemory.usedBytes
+  replyMemory.maxBytes = before + 2_000_000
+  t.teardown(() => {
+    replyMemory.maxBytes = maxBytes
+  })
+  const [first, second] = [open(), open()]
+  for (const { receive, socket } of [first, second]) {
+    for (let id = 1; id <= 4; id++) receive(call(id))
+    socket.slow = true
+  }
+  const body = Buffer.alloc(900_000)
+  // The first goes to the socket, the others wait.
+  for (const call of first.calls.slice(0, 2)) call.reply('', body)
+  t.ok(replyMemory.usedBytes - before >= 900_000)
+  second.calls[0]!.reply('', body)
+  second.calls[1]!.reply('', body)
+  t.ok(replyMemory.usedBytes - before >= 1_800_000)
+  second.calls[2]!.reply('', body)
+  second.calls[3]!.reply('', 'short')
+  second.socket.slow = false
+  second.connection.onDrain()
+  const frames = second.socket.takeFrames()
+  t.match(
+    frames.find(({ stream }) => stream === 3),
+    { type: 'FAIL', body: /"Code":503.*too many answers.*retry-after: 1/ },
+  )
+  t.match(
+    frames.find(({ stream }) => stream === 4),
+    { type: 'REPLY', body: 'short' },
+  )
+  t.ok(replyMemory.usedBytes - before < 1_000_000, 'what was taken counts no more')
+  first.connection.onClose()
+  t.equal(replyMemory.usedBytes, before, 'nor does what never will be')
+})
+
+t.test('a caller that asks and takes no answers is not read, and cut off in the end', async (t) => {
+  const { socket, receive, calls } = open({ maxWaitingBytes: 6_250_000 })
+  for (let id = 1; id <= 6; id++) receive(call(id))
+  socket.slow = true
+  const body = Buffer.alloc(1_500_000)
+  // The first goes to the socket, the others wait.
+  for (const call of calls.slice(0, 3)) call.reply('', body)
+  t.notOk(socket.paused)
+  calls[3]!.reply('', body)
+  t.ok(socket.paused)
+  calls[4]!.reply('', body)
+  t.equal(socket.closed, undefined)
+  calls[5]!.reply('', body)
+  t.equal(socket.closed?.code, 1006)
+})
+
+/** Bytes of frames of one kind, sent until the caller is no longer read, and until it is cut off. */
+function flood(socket: TestSocket, send: (i: number) => void): { paused: number; closed: number } {
+  let paused = 0
+  let closed = 0
+  for (let i = 1; i <= 200_000 && closed === 0; i++) {
+    send(i)
+    if (paused === 0 && socket.paused) paused = i
+    if (socket.closed !== undefined) closed = i
+  }
+  return { paused, closed }
+}
+
+t.test(
+  'refused calls pile up behind a caller that does not read: it is cut off, too',
+  async (t) => {
+    const { socket, receive, calls, connection, events } = open({
+      maxCalls: 1,
+      maxWaitingBytes: 5 * 1024 * 1024,
+    })
+    socket.slow = true
+    receive(call(1))
+    const { paused, closed } = flood(socket, (i) => receive(call(i + 1)))
+    t.ok(paused > 0 && paused < closed, `not read after ${paused} calls, cut after ${closed}`)
+    t.equal(socket.closed?.code, 1006)
+    t.equal(calls.length, 1)
+    t.strictSame(events, [['cancel closed']])
+    t.equal(connection.pending, 0)
+  },
+)
+
+t.test('so do the heads of streams that are cancelled', async (t) => {
+  const metadata = `a: ${'x'.repeat(1000)}\r\n`
+  const { socket, receive } = open({ maxWaitingBytes: 5 * 1024 * 1024 }, (call) =>
+    call.start(metadata),
+  )
+  socket.slow = true
+  const { paused, closed } = flood(socket, (i) =>
+    receive(`${call(i, { flags: STREAM })}${cancel(i)}`),
+  )
+  t.ok(paused > 0 && paused < closed, `not read after ${paused} calls, cut after ${closed}`)
+})
+
+t.test('so do errors of calls whose time is over', async (t) => {
+  const { socket, receive } = open({ maxWaitingBytes: 5 * 1024 * 1024 })
+  socket.slow = true
+  const service = 's'.repeat(3000)
+  for (let id = 1; id <= 2000; id++) receive(call(id, { service, timeoutMs: 5 }))
+  await until(() => socket.closed !== undefined)
+  t.ok(socket.paused)
+  t.equal(socket.closed?.code, 1006)
+})
+
+t.test('a caller is read again once it has taken half of the answers', async (t) => {
+  const { socket, connection, receive, calls } = open()
+  for (let id = 1; id <= 4; id++) receive(call(id))
+  socket.slow = true
+  for (const call of calls) call.reply('', Buffer.alloc(1_500_000))
+  t.ok(socket.paused)
+  connection.onDrain()
+  t.ok(socket.paused, '3 MB wait')
+  connection.onDrain()
+  t.notOk(socket.paused, '1.5 MB')
+  connection.onDrain()
+  t.equal(socket.sent.length, 4)
+})
+
+t.test('bodies of streams wait for a slow connection, and go on once it has drained', async (t) => {
+  const { socket, connection, receive, calls, events } = open()
+  receive(`${call(1)}${call(2, { flags: STREAM })}${call(3, { flags: STREAM })}`)
+  socket.slow = true
+  calls[0]!.reply('', 'x'.repeat(300_000))
+  t.equal(calls[1]!.sendData('y'), false)
+  t.equal(calls[2]!.sendData('y'), false)
+  receive(cancel(3))
+  receive(credit(2, 10))
+  t.strictSame(events[1], [])
+  socket.slow = false
+  connection.onDrain()
+  t.strictSame(events, [[], ['credit'], ['cancel cancel']])
+  t.equal(calls[1]!.sendData('y'), true)
+})
+
+t.test('calls answered at once leave nothing behind', async (t) => {
+  const { connection, socket, receive } = open({}, (call) => call.reply('', call.body))
+  for (let id = 1; id <= 1000; id++) receive(call(id, { body: 'echo', timeoutMs: 1000 }))
+  t.equal(connection.pending, 0)
+  t.equal(deadlines.size, 0)
+  await turn()
+  const frames = socket.takeFrames()
+  t.equal(frames.length, 1000)
+  t.ok(frames.every(({ body }) => body === 'echo'))
+})

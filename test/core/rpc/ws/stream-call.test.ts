@@ -1,0 +1,34 @@
+import t from 'tap'
+import { GatewayError } from '../../../../core/errors.ts'
+import { StreamCall } from '../../../../core/rpc/ws/stream-call.ts'
+
+class Watch extends StreamCall {
+  readonly told: string[] = []
+
+  override onLost(_kind: string, detail: string): void {
+    this.onOver(new GatewayError('things', 502, detail))
+  }
+
+  protected override onOver({ id, code, message }: GatewayError): void {
+    this.told.push(`${id} ${code} ${message}`)
+  }
+}
+
+t.test('it asks for a stream, and begins with its request', (t) => {
+  const call = new Watch('things', 'Things.Watch', { a: 1 })
+  t.match(call, { service: 'things', endpoint: 'Things.Watch', body: '{"a":1}', stream: true })
+  t.end()
+})
+
+t.test('whatever ends it is told as an error', (t) => {
+  const call = new Watch('things', 'Things.Watch', {})
+  call.onEnd()
+  call.onReply()
+  call.onFail(new GatewayError('other', 409, 'no'))
+  t.strictSame(call.told, [
+    'things 503 it ended the stream',
+    'things 502 the answer is no stream',
+    'other 409 no',
+  ])
+  t.end()
+})

@@ -1,0 +1,121 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import type { BalanceOptions } from '../../../../core/upstream/balance/balancer.ts'
+import { createRandomBits } from '../../../../core/upstream/balance/weighted.ts'
+import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import { TestExchange } from '../../../../sdk/testing.ts'
+import { testBalancer } from '../../../contracts/balancer.ts'
+import { makeUpstream } from '../../../fixtures/services.ts'
+
+const x = new TestExchange({ path: '/greeter' })
+
+for (const kind of ['round-robin', 'random', 'p2c', 'least-conn'] as const) {
+  testBalancer(t, kind, { kind })
+}
+for (const hashOf of [
+  { from: 'header', name: 'x-user' },
+  { from: 'cookie', name: 'sid' },
+  { from: 'ip', name: '' },
+  { from: 'path', name: '' },
+] as const) {
+  testBalancer(t, `hash of ${hashOf.from}`, { kind: 'hash', hashOf })
+}
+testBalancer(t, 'sticky', { kind: 'round-robin', sticky: {} })
+
+t.test('round-robin goes through the nodes in order', async (t) => {
+  const upstream = makeUpstream([1, 1, 1])
+  t.same(ports(upstream, 6), [9001, 9002, 9003, 9001, 9002, 9003])
+})
+
+t.test('round-robin spreads the turns of a heavy node', async (t) => {
+  const upstream = makeUpstream([4, 2, 1])
+  const turns = ports(upstream, 7)
+  t.equal(turns.filter((port) => port === 9001).length, 4)
+  t.equal(turns.filter((port) => port === 9002).length, 2)
+  t.notMatch(turns.join(), '9001,9001,9001', 'never three times in a row')
+})
+
+t.test('least-conn takes the node with the fewest requests in flight, by weight', async (t) => {
+  const upstream = makeUpstream([1, 1, 4], { balance: { kind: 'least-conn' } })
+  const [one, two, heavy] = upstream.nodes as [UpstreamNode, UpstreamNode, UpstreamNode]
+  one.active = 2
+  two.active = 1
+  heavy.active = 8
+  t.equal(upstream.pick(x), two)
+  heavy.active = 3
+  t.equal(upstream.pick(x), heavy, '3 of 4 is less than 1 of 1')
+  t.equal(upstream.pick(x, heavy), two, 'and the next best when that was tried')
+})
+
+t.test('least-conn keeps the requests in flight in proportion to the weights', async (t) => {
+  const upstream = makeUpstream([1, 2, 5], { balance: { kind: 'least-conn' } })
+  for (let i = 0; i < 80; i++) upstream.pick(x)!.active++
+  t.same(
+    upstream.nodes.map(({ active }) => active),
+    [10, 20, 50],
+  )
+})
+
+t.test('p2c stays clear of a busy node', async (t) => {
+  const upstream = makeUpstream([1, 1, 1, 1], {
+    balance: { kind: 'p2c' },
+    randomBits: createRandomBits(7),
+  })
+  const busy = upstream.nodes[2]!
+  busy.active = 100
+  const count = (balance: BalanceOptions): number => {
+    upstream.rebalance(balance)
+    return ports(upstream, 1000).filter((port) => port === busy.port).length
+  }
+  const twoChoices = count({ kind: 'p2c' })
+  const drawn = count({ kind: 'random' })
+  // Chosen only when drawn twice: one in sixteen, instead of one in four.
+  t.ok(twoChoices < 100, `p2c: ${twoChoices} of 1000`)
+  t.ok(drawn > 200, `random: ${drawn} of 1000`)
+})
+
+t.test('p2c keeps nodes about equally busy', async (t) => {
+  const upstream = makeUpstream([1, 1, 1, 1, 1], {
+    balance: { kind: 'p2c' },
+    randomBits: createRandomBits(3),
+  })
+  for (let i = 0; i < 1000; i++) upstream.pick(x)!.active++
+  const active = upstream.nodes.map((node) => node.active)
+  t.ok(Math.max(...active) - Math.min(...active) < 20, active.join(' '))
+})
+
+t.test('choosing allocates nothing', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void
+  const hashOf = { from: 'cookie', name: 'sid' } as const
+  const ways: readonly BalanceOptions[] = [
+    { kind: 'round-robin' },
+    { kind: 'random' },
+    { kind: 'p2c' },
+    { kind: 'least-conn' },
+    { kind: 'hash', hashOf },
+    { kind: 'p2c', sticky: { cookie: 'sid' } },
+  ]
+  const asked = new TestExchange({ headers: { cookie: 'a=b; sid=0123456789abcdef' } })
+  const rounds = 20_000
+  for (const balance of ways) {
+    const upstream = makeUpstream([1, 2, 3], { balance })
+    const measure = (): number => {
+      collect({ type: 'minor' })
+      const before = process.memoryUsage().heapUsed
+      for (let i = 0; i < rounds; i++) upstream.pick(asked)
+      return (process.memoryUsage().heapUsed - before) / rounds
+    }
+    // Until it is compiled, which on a busy machine takes its time, numbers are objects.
+    let bytes = measure()
+    for (let i = 0; i < 100 && bytes >= 6; i++) bytes = measure()
+    const name = `${balance.kind}${balance.sticky === undefined ? '' : ' sticky'}`
+    // The smallest object is 12 bytes; even a number on the heap is one.
+    t.ok(bytes < 6, `${name}: ${bytes.toFixed(2)} bytes a choice`)
+  }
+})
+
+function ports(upstream: ReturnType<typeof makeUpstream>, count: number): number[] {
+  return Array.from({ length: count }, () => upstream.pick(x)!.port)
+}

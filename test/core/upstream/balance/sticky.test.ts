@@ -1,0 +1,129 @@
+import t from 'tap'
+import { appendParsed } from '../../../../core/http/headers.ts'
+import type { BalanceOptions } from '../../../../core/upstream/balance/balancer.ts'
+import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
+import { TestExchange } from '../../../../sdk/testing.ts'
+import { makeNode, makeService, makeUpstream } from '../../../fixtures/services.ts'
+
+const sticky: BalanceOptions = { kind: 'round-robin', sticky: {} }
+
+/** What a browser sends back of a `Set-Cookie`. */
+function answering(setCookie: string | undefined, more = ''): TestExchange {
+  return new TestExchange({ headers: { cookie: `${more}${setCookie!.split(';')[0]}` } })
+}
+
+t.test('the reply binds a new client to its node, and the client stays there', async (t) => {
+  const upstream = makeUpstream([1, 1, 1], { balance: sticky })
+  for (const node of upstream.nodes) {
+    const setCookie = upstream.replyCookie?.(new TestExchange(), node)
+    t.match(setCookie, /^mx_node_[0-9a-f]{8}=[0-9a-f]{16}; Path=\/; HttpOnly; SameSite=Lax$/)
+    const x = answering(setCookie, 'a=b; ')
+    for (let i = 0; i < 5; i++) t.equal(upstream.pick(x), node)
+    t.equal(upstream.replyCookie?.(x, node), undefined, 'and is not told again')
+  }
+})
+
+t.test('over TLS the cookie is Secure', async (t) => {
+  const upstream = makeUpstream([1, 1], { balance: sticky })
+  const setCookie = upstream.replyCookie?.(new TestExchange({ secure: true }), upstream.nodes[0]!)
+  t.match(setCookie, /; SameSite=Lax; Secure$/)
+})
+
+t.test('when the node is ejected or was tried, the client is bound to another', async (t) => {
+  const upstream = makeUpstream([1, 1, 1], { balance: sticky, nowMs: () => 0 })
+  const [node] = upstream.nodes as [UpstreamNode]
+  const x = answering(upstream.replyCookie?.(new TestExchange(), node))
+  const second = upstream.pick(x, node)!
+  t.not(second, node)
+  t.match(upstream.replyCookie?.(x, second), /^mx_node_/)
+  upstream.failed(node, 'connect')
+  t.not(upstream.pick(x), node)
+})
+
+t.test('when the node is gone, the client is bound to another', async (t) => {
+  const upstream = makeUpstream([1, 1], { balance: sticky })
+  const [gone, stays] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  const x = answering(upstream.replyCookie?.(new TestExchange(), gone))
+  upstream.update([makeService('greeter', [makeNode('127.0.0.1:9002', { weight: '1' })])])
+  t.equal(upstream.pick(x), stays)
+})
+
+t.test(
+  'a client that is bound elsewhere is not sent to find out whether a node is back',
+  async (t) => {
+    let now = 0
+    const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
+    const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
+    const bound = answering(upstream.replyCookie?.(new TestExchange(), up))
+    upstream.failed(down, 'connect')
+    now = 10_000
+    t.equal(upstream.pick(bound), up)
+    t.equal(upstream.pick(new TestExchange()), down, 'a new client is')
+  },
+)
+
+t.test('a cookie that names no node is as good as none', async (t) => {
+  const upstream = makeUpstream([1, 1], {
+    balance: { kind: 'round-robin', sticky: { cookie: 'n' } },
+  })
+  const real = upstream.replyCookie!(new TestExchange(), upstream.nodes[0]!)!.slice(2, 18)
+  const forged = [
+    '',
+    'zz',
+    '-1',
+    real.slice(0, 15),
+    `${real}0`,
+    `${real.slice(0, 15)}g`,
+    '0'.repeat(16),
+  ]
+  for (const value of [...forged, real.toUpperCase().replace(/\d/g, 'F'), '😀'.repeat(8)]) {
+    const x = new TestExchange()
+    appendParsed(x.headers, 'cookie', `n=${value}`)
+    const picked = new Set([upstream.pick(x), upstream.pick(x)])
+    t.equal(picked.size, 2, `${JSON.stringify(value)} is balanced`)
+    t.ok(upstream.replyCookie?.(x, upstream.nodes[0]!), 'and answered with a cookie')
+  }
+})
+
+t.test('services on one host have cookies of their own, unless one is named', async (t) => {
+  const nameOf = (service: string, cookie?: string): string => {
+    const upstream = makeUpstream([1], {
+      balance: { kind: 'p2c', sticky: cookie === undefined ? {} : { cookie } },
+      name: service,
+    })
+    return upstream.replyCookie!(new TestExchange(), upstream.nodes[0]!)!.split('=')[0]!
+  }
+  t.not(nameOf('a'), nameOf('b'))
+  t.equal(nameOf('a'), nameOf('a'))
+  t.equal(nameOf('a', 'sid'), 'sid')
+})
+
+t.test('with a secret the cookie tells nothing to those who do not know it', async (t) => {
+  const cookieOf = (secret?: string): string | undefined => {
+    const options = secret === undefined ? { cookie: 'n' } : { cookie: 'n', secret }
+    const upstream = makeUpstream([1], { balance: { kind: 'random', sticky: options } })
+    return upstream.replyCookie?.(new TestExchange(), upstream.nodes[0]!)
+  }
+  t.not(cookieOf('one'), cookieOf())
+  t.not(cookieOf('one'), cookieOf('two'))
+  t.equal(cookieOf('one'), cookieOf('one'), 'the same in every gateway that knows it')
+})
+
+t.test('without sticky balancing there is no cookie to set', async (t) => {
+  t.equal(makeUpstream([1]).replyCookie, undefined)
+})
+
+t.test(
+  'calls that are no HTTP request are bound to no node, and take their turn on trial',
+  async (t) => {
+    let now = 0
+    const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
+    const [first, second] = upstream.nodes as [UpstreamNode, UpstreamNode]
+    const picked = Array.from({ length: 4 }, () => upstream.pick(undefined))
+    t.strictSame(picked, [first, second, first, second])
+    upstream.failed(first, 'connect')
+    t.equal(upstream.pick(undefined), second)
+    now = 10_000
+    t.equal(upstream.pick(undefined), first)
+  },
+)

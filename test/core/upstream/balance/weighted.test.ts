@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  buildSequence,
+  createDraw,
+  createRandomBits,
+} from '../../../../core/upstream/balance/weighted.ts'
+import { makeUpstream } from '../../../fixtures/services.ts'
+
+const weights = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 12 })
+
+t.test(
+  'a round holds every node as often as its weight says, divided by what all share',
+  async (t) => {
+    const count = (weights: number[]): number[] => {
+      const counts = weights.map(() => 0)
+      for (const index of buildSequence(makeUpstream(weights).nodes)) counts[index]!++
+      return counts
+    }
+    t.same(count([1, 1, 1]), [1, 1, 1])
+    t.same(count([500, 250, 1000]), [2, 1, 4])
+    t.same(count([1000, 999, 1]), [1000, 999, 1])
+  },
+)
+
+t.test(
+  'at every turn of a round a node is off its share by no more than half a turn for each node',
+  async () => {
+    fc.assert(
+      fc.property(weights, (weights) => {
+        const total = weights.reduce((sum, weight) => sum + weight)
+        const counts = weights.map(() => 0)
+        let turns = 0
+        for (const index of buildSequence(makeUpstream(weights).nodes)) {
+          counts[index]!++
+          turns++
+          const wanted = (weights[index]! / total) * turns
+          if (Math.abs(counts[index]! - wanted) > 1 + weights.length / 2) return false
+        }
+        return true
+      }),
+      { numRuns: 50 },
+    )
+  },
+)
+
+t.test('a round is bounded, and nobody is left out of it', async (t) => {
+  const many = Array.from({ length: 300 }, (_, i) => (i === 0 ? 1 : 997 + (i % 3)))
+  const sequence = buildSequence(makeUpstream(many).nodes)
+  t.ok(sequence.length < 17_000, `${sequence.length}`)
+  t.equal(new Set(sequence).size, 300)
+})
+
+t.test('draws follow the weights', async () => {
+  fc.assert(
+    fc.property(weights, fc.integer(), (weights, seed) => {
+      const total = weights.reduce((sum, weight) => sum + weight)
+      const draw = createDraw(makeUpstream(weights).nodes, createRandomBits(seed))
+      const counts = weights.map(() => 0)
+      const rounds = 20_000
+      for (let i = 0; i < rounds; i++) counts[draw()]!++
+      return weights.every((weight, i) => {
+        const expected = (weight / total) * rounds
+        return Math.abs(counts[i]! - expected) <= 6 * Math.sqrt(expected) + 6
+      })
+    }),
+    { numRuns: 50 },
+  )
+})
+
+t.test('random bits have no short cycle and no favourite bit', async (t) => {
+  const next = createRandomBits(0)
+  const seen = new Set<number>()
+  const ones = Array<number>(32).fill(0)
+  for (let i = 0; i < 20_000; i++) {
+    const bits = next()
+    seen.add(bits)
+    for (let bit = 0; bit < 32; bit++) ones[bit]! += (bits >>> bit) & 1
+  }
+  t.equal(seen.size, 20_000)
+  for (const count of ones) t.ok(Math.abs(count - 10_000) < 500, `${count} of 20000`)
+})

@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import {
+  type ConnectionOptions,
+  connect as connectTls,
+  createServer as createTlsServer,
+} from 'node:tls'
+import t from 'tap'
+import {
+  describeConnectFault,
+  findConnectFault,
+  toConnectDetail,
+} from '../../../core/upstream/connect-error.ts'
+import { createCertificate } from '../../fixtures/certificates.ts'
+import { openRawBackend } from '../../fixtures/raw-backend.ts'
+
+t.test('a client is told what happened, and no address', (t) => {
+  const cases: readonly [detail: string, told: string][] = [
+    ['connect ECONNREFUSED 127.0.0.1:1', 'the backend refused the connection'],
+    ['getaddrinfo ENOTFOUND orders.internal', 'the name of the backend does not resolve'],
+    ['getaddrinfo EAI_AGAIN orders', 'the name of the backend was not resolved in time'],
+    ['connect EHOSTUNREACH 10.0.0.1:80', 'there is no route to the backend'],
+    ['connect ENETUNREACH 10.0.0.1:80', 'there is no route to the backend'],
+    ['connect ETIMEDOUT 10.0.0.1:80', 'the backend took no connection in time'],
+    ['no connection to the backend in time', 'the backend took no connection in time'],
+    ['no connection to a:1: no answer within 9 ms', 'the backend took no connection in time'],
+    ['certificate has expired', 'the certificate of the backend is not trusted'],
+    ['write EPROTO SSL routines: packet', 'the TLS handshake with the backend failed'],
+    ['the backend does not offer HTTP/2 (ALPN h2)', 'the backend does not speak HTTP/2'],
+    ['socket hang up', 'the backend closed the connection before it answered'],
+    ['read ECONNRESET', 'the backend closed the connection before it answered'],
+    ['connection closed', 'no connection to the backend came about'],
+  ]
+  for (const [detail, told] of cases) t.equal(describeConnectFault(detail, 'the backend'), told)
+  t.equal(findConnectFault('no connection to tls.issuer:1: connect ECONNREFUSED'), 'refused')
+  t.end()
+})
+
+t.test('TLS that fails says so in one line', async (t) => {
+  const { port } = await openRawBackend(t, {
+    onRequest: () => {},
+    certificate: createCertificate(['a.test']),
+  })
+  const plain = await openRawBackend(t)
+  plain.server.on('connection', (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  const fail = async (options: ConnectionOptions): Promise<string> => {
+    const socket = connectTls({ host: '127.0.0.1', ...options })
+    t.teardown(() => socket.destroy())
+    const [error] = await once(socket, 'error')
+    const detail = toConnectDetail(error)
+    t.notMatch(detail, /\n|\.c:/)
+    return detail
+  }
+  t.equal(findConnectFault(await fail({ port })), 'certificate')
+  const noTls = await fail({ port: plain.port })
+  t.match(noTls, /wrong version number$/)
+  t.equal(findConnectFault(noTls), 'tls')
+  const { cert, key } = createCertificate(['a.test'])
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const strict = createTlsServer({
+      ...{ cert, key, requestCert: true, rejectUnauthorized: true },
+      ...{ minVersion: version, maxVersion: version },
+    })
+    strict.on('tlsClientError', () => {})
+    strict.listen(0, '127.0.0.1')
+    await once(strict, 'listening')
+    t.teardown(() => strict.close())
+    const options = { port: (strict.address() as AddressInfo).port, rejectUnauthorized: false }
+    const detail = await fail(options)
+    t.equal(findConnectFault(detail), version === 'TLSv1.3' ? 'client-certificate' : 'tls', detail)
+  }
+})
+
+t.test('of a name with several addresses the code is told, for there are no words', (t) => {
+  const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
+  t.equal(toConnectDetail(error), 'connect ECONNREFUSED')
+  t.end()
+})

@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { ChunkedDecoder } from '../../../../core/upstream/http1/chunked.ts'
+
+/** Feeds the pieces one after the other; the end is the offset in the last piece. */
+function decode(...pieces: string[]): { body: string; result: number | string } {
+  const decoder = new ChunkedDecoder()
+  let body = ''
+  let result: number | string = -1
+  for (const piece of pieces) {
+    const bytes = Buffer.from(piece, 'latin1')
+    result = decoder.decode(bytes, 0, bytes.length, (chunk) => {
+      body += Buffer.from(chunk).toString('latin1')
+    })
+    if (result !== -1) break
+  }
+  return { body, result }
+}
+
+t.test('a chunked body is its chunks, and ends behind its last line', async (t) => {
+  t.strictSame(decode('2\r\nok\r\n3;a=b\r\nyes\r\n0\r\n\r\nNEXT'), { body: 'okyes', result: 24 })
+  t.strictSame(decode('0\r\n\r\n'), { body: '', result: 5 })
+  t.strictSame(decode('0\r\nX: 1\r\nY:\r\n\r\n'), { body: '', result: 15 }, 'trailers are dropped')
+})
+
+t.test('only the given part of the memory is read', async (t) => {
+  const decoder = new ChunkedDecoder()
+  const bytes = Buffer.from('garbage2\r\nok\r\n0\r\n\r\ngarbage')
+  const chunks: string[] = []
+  t.equal(
+    decoder.decode(bytes, 7, 19, (chunk) => chunks.push(Buffer.from(chunk).toString())),
+    19,
+  )
+  t.strictSame(chunks, ['ok'])
+  const cut = new ChunkedDecoder()
+  t.equal(
+    cut.decode(Buffer.from('2\r\nok\r\n0\r\n\r\n'), 0, 5, () => {}),
+    -1,
+  )
+})
+
+t.test('what is malformed is named', async (t) => {
+  const cases: [string, string][] = [
+    ['x\r\n', 'chunk size must be hexadecimal'],
+    ['\r\n', 'chunk size must be hexadecimal'],
+    ['-1\r\n', 'chunk size must be hexadecimal'],
+    [`${'f'.repeat(14)}\r\n`, 'chunk size must be hexadecimal'],
+    ['2\nok\r\n', 'line of a chunked body must end in CRLF'],
+    ['2\r\nok!\r\n', 'chunk must end in CRLF'],
+    ['2\r\nok\n', 'line of a chunked body must end in CRLF'],
+    ['2\r\nok\rX', 'chunk must end in CRLF'],
+    ['0\r\nno colon\r\n\r\n', 'trailer must be a name and a value'],
+    [`0;${'a'.repeat(9000)}`, 'line of a chunked body is too long'],
+    [`0\r\n${`A: ${'a'.repeat(8000)}\r\n`.repeat(5)}`, 'trailers are too long'],
+  ]
+  for (const [text, fault] of cases) {
+    t.equal(decode(text).result, fault, JSON.stringify(text.slice(0, 20)))
+    const found = decode(...text).result
+    t.equal(typeof found, 'string', `${JSON.stringify(text.slice(0, 20))} byte by byte`)
+  }
+})
+
+t.test('every body survives chunking, however the bytes are split', async (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'binary-ascii' }), { maxLength: 6 }),
+      fc.array(fc.nat(300), { maxLength: 8 }),
+      (chunks, at) => {
+        const text = `${chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')}0\r\nT: 1\r\n\r\n`
+        const cuts = [...new Set(at.filter((cut) => cut > 0 && cut < text.length))].sort(
+          (a, b) => a - b,
+        )
+        const pieces = [0, ...cuts].map((from, i) => text.slice(from, cuts[i]))
+        const { body, result } = decode(...pieces)
+        return body === chunks.join('') && result === pieces.at(-1)!.length
+      },
+    ),
+  )
+  t.pass()
+})

@@ -1,0 +1,742 @@
+import t, { type Test } from 'tap'
+import type { UpstreamCall } from '../../../../core/upstream/call.ts'
+import { Http1Connection, type Http1Options } from '../../../../core/upstream/http1/connection.ts'
+import { HeadMemory } from '../../../../core/upstream/http1/reply-head-cache.ts'
+import { clock } from '../../../../lib/time/coarse-clock.ts'
+import { createCertificate } from '../../../fixtures/certificates.ts'
+import { Collector } from '../../../fixtures/collector.ts'
+import { openRawBackend, type RawBackend, turn, until } from '../../../fixtures/raw-backend.ts'
+
+const SECOND = 1000
+
+/** A connection and what its owner was told. */
+function open(port: number, options: Partial<Http1Options> = {}) {
+  const told = { idle: 0, gone: 0, unsent: [] as UpstreamCall[] }
+  const connection = new Http1Connection(
+    {
+      host: '127.0.0.1',
+      port,
+      secure: false,
+      timeouts: { connectMs: 5 * SECOND, replyMs: 10 * SECOND, idleMs: 20 * SECOND },
+      keepAliveMs: 30 * SECOND,
+      ...options,
+    },
+    {
+      memory: new HeadMemory(),
+      onIdle: () => told.idle++,
+      onGone: () => told.gone++,
+      onIdleClose: () => {},
+      onUnsent: (call) => told.unsent.push(call),
+    },
+  )
+  t.teardown(() => connection.destroy())
+  return { connection, told }
+}
+
+/** A backend with or without TLS, and the options of a connection to it. */
+async function openMaybeSecure(
+  t: Test,
+  secure: boolean,
+  options: Parameters<typeof openRawBackend>[1] = {},
+): Promise<{ readonly backend: RawBackend; readonly options: Partial<Http1Options> }> {
+  if (!secure) return { backend: await openRawBackend(t, options), options: {} }
+  const certificate = createCertificate(['localhost'])
+  const backend = await openRawBackend(t, { ...options, certificate })
+  return { backend, options: { host: 'localhost', secure, ca: certificate.cert } }
+}
+
+/** Moves the clock of the connections; it goes on from the real time by itself. */
+function pass(ms: number, connection: Http1Connection): void {
+  clock.nowMs = performance.now() + ms
+  connection.sweep()
+  clock.nowMs = performance.now()
+}
+
+async function exchange(backend: RawBackend, connection: Http1Connection, nth = 1): Promise<void> {
+  const call = new Collector()
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request(nth)
+  server.reply()
+  await call.done
+}
+
+t.test('a request goes out as it was given, and its reply comes back in one piece', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection, told } = open(backend.port)
+  const call = new Collector({ head: 'GET /a?b HTTP/1.1\r\nhost: x\r\nx-a: \xe4\r\n\r\n' })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  t.equal(server.text, 'GET /a?b HTTP/1.1\r\nhost: x\r\nx-a: \xe4\r\n\r\n')
+  server.reply('hello', '201 Created', 'X-B: 1')
+  await call.done
+  t.strictSame(call.events, ['reply'])
+  t.equal(call.status, 201)
+  t.equal(call.body, 'hello')
+  t.strictSame(call.headers, ['x-b', '1'])
+  t.equal(connection.served, 1)
+  t.equal(told.idle, 1)
+})
+
+t.test('pipelined requests of one turn are written at once and answered in order', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  await exchange(backend, connection)
+  const server = await backend.connection()
+  const reads = server.reads
+  const calls = ['/1', '/2', '/3'].map((path) => new Collector({ path }))
+  for (const call of calls) connection.send(call)
+  t.equal(connection.load, 3)
+  await server.request(4)
+  t.equal(server.reads, reads + 1)
+  t.match(server.text, /GET \/1 .*GET \/2 .*GET \/3 /s)
+  server.send(
+    'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n2\r\n0\r\n\r\nHTTP/1.1 20',
+  )
+  await calls[1]!.done
+  server.send('0 OK\r\nContent-Length: 1\r\n\r\n3')
+  await calls[2]!.done
+  t.strictSame(
+    calls.map(({ body }) => body),
+    ['1', '2', '3'],
+  )
+})
+
+t.test('a lost connection fails what was sent on it', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection, told } = open(backend.port)
+  const calls = [new Collector(), new Collector(), new Collector()]
+  for (const call of calls) connection.send(call)
+  const server = await backend.connection()
+  await server.request(3)
+  server.reply('first')
+  await calls[0]!.done
+  server.send('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf')
+  await calls[1]!.until(() => calls[1]!.body === 'half')
+  t.equal(connection.replying, true)
+  server.socket.destroy()
+  await calls[2]!.done
+  t.equal(calls[0]!.complete, true)
+  t.equal(calls[1]!.failure?.kind, 'closed')
+  t.equal(calls[2]!.failure?.kind, 'closed')
+  t.equal(connection.replying, false, 'the last was not being answered')
+  t.equal(connection.closed, true)
+  t.strictSame(told, { idle: 1, gone: 1, unsent: [] })
+})
+
+t.test('a reply that ends the connection fails the calls behind it', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const calls = [new Collector(), new Collector()]
+  for (const call of calls) connection.send(call)
+  const server = await backend.connection()
+  await server.request(2)
+  server.reply('last', '200 OK', 'Connection: close')
+  await calls[1]!.done
+  t.equal(calls[0]!.body, 'last')
+  t.equal(calls[1]!.failure?.kind, 'closed')
+  await server.ended()
+})
+
+t.test('giving up the only call of a connection closes it', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection, told } = open(backend.port)
+  const call = new Collector()
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  connection.cancel(call)
+  await server.ended()
+  t.equal(told.gone, 1)
+  t.strictSame(call.events, [])
+})
+
+t.test('giving up a call among others throws its reply away and leaves theirs', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const calls = [1, 2, 3].map(() => new Collector({ wants: () => false }))
+  for (const call of calls) connection.send(call)
+  const server = await backend.connection()
+  await server.request(3)
+  server.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf')
+  await calls[0]!.until(() => calls[0]!.body === 'half')
+  connection.cancel(calls[1]!)
+  connection.cancel(calls[0]!)
+  server.send('rest').reply('second').reply('third')
+  await calls[2]!.done
+  t.equal(calls[0]!.body, 'half', 'nothing more is told to who left')
+  t.strictSame(calls[1]!.events, [])
+  t.equal(calls[2]!.body, 'third')
+  t.equal(connection.closed, false)
+})
+
+t.test('a reply too large to throw away costs the connection', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const calls = [new Collector(), new Collector()]
+  for (const call of calls) connection.send(call)
+  const server = await backend.connection()
+  await server.request(2)
+  connection.cancel(calls[0]!)
+  server.send('HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n').send(Buffer.alloc(1_000_000))
+  await calls[1]!.done
+  t.equal(calls[1]!.failure?.kind, 'closed')
+  t.equal(connection.closed, true)
+})
+
+t.test('a reader that stalls stops the backend, and gets every byte later', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  let slow = true
+  const call = new Collector({ wants: () => !slow })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  const body = Buffer.alloc(16 * 1024 * 1024, 'abcdefg')
+  server.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`).send(body)
+  await call.until(() => call.chunks.length > 0)
+  for (let i = 0; i < 20; i++) await turn()
+  t.ok(call.body.length <= 256 * 1024, `${call.body.length} bytes came through`)
+  t.ok(server.socket.writableLength > 0, 'the rest waits at the backend')
+  pass(100 * SECOND, connection)
+  t.equal(call.failure, undefined, 'time does not run while the reader stalls')
+  slow = false
+  connection.resume()
+  await call.done
+  t.ok(Buffer.concat(call.chunks).equals(body))
+  t.equal(connection.closed, false)
+})
+
+for (const [framing, reply] of [
+  ['a length', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n'],
+  ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'],
+] as const) {
+  t.test(
+    `a reader that stalls at the last piece of ${framing} does not stop the next request`,
+    async (t) => {
+      const backend = await openRawBackend(t)
+      const { connection } = open(backend.port)
+      const slow = new Collector({ wants: () => false })
+      connection.send(slow)
+      const server = await backend.connection()
+      await server.request()
+      server.send(reply)
+      await slow.until(() => slow.events.includes('head'))
+      server.send(framing === 'chunks' ? '4\r\nbody\r\n0\r\n\r\n' : 'body')
+      await slow.done
+      const next = new Collector()
+      connection.send(next)
+      await server.request(2)
+      server.reply('next')
+      await next.done
+      t.equal(next.body, 'next')
+    },
+  )
+}
+
+t.test('a body of known length follows its head unchanged', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({
+    method: 'POST',
+    bodyLength: 10,
+    onReady: () => {
+      connection.sendBody(Buffer.from('01234'), false)
+      connection.sendBody(Buffer.from('56789'), true)
+    },
+  })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.until(() => server.text.endsWith('9'))
+  t.match(server.text, /content-length: 10\r\n\r\n0123456789$/)
+  server.reply()
+  await call.done
+  t.equal(connection.closed, false)
+})
+
+t.test('a body of unknown length is framed in chunks', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({
+    method: 'POST',
+    bodyLength: -1,
+    onReady: () => {
+      connection.sendBody(Buffer.from('hello'), false)
+      connection.sendBody(Buffer.alloc(0), false)
+      connection.sendBody(Buffer.alloc(20, 'x'), false)
+      connection.sendBody(Buffer.alloc(0), true)
+    },
+  })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.until(() => server.text.endsWith('0\r\n\r\n'))
+  t.match(server.text, /chunked\r\n\r\n5\r\nhello\r\n14\r\nx{20}\r\n0\r\n\r\n$/)
+  server.reply()
+  await call.done
+  t.equal(connection.closed, false)
+})
+
+t.test('the last piece of a chunked body ends it', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({
+    method: 'POST',
+    bodyLength: -1,
+    onReady: () => connection.sendBody(Buffer.from('all'), true),
+  })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.until(() => server.text.endsWith('0\r\n\r\n'))
+  t.match(server.text, /\r\n\r\n3\r\nall\r\n0\r\n\r\n$/)
+})
+
+t.test('the head of a body that is slow to come goes ahead', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({ method: 'PUT', bodyLength: 4 })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  t.match(server.text, /content-length: 4\r\n\r\n$/)
+  connection.sendBody(Buffer.from('late'), true)
+  await server.until(() => server.text.endsWith('late'))
+  server.reply()
+  await call.done
+  t.equal(call.body, 'ok')
+})
+
+t.test('a backend that does not read stops the body until it does', async (t) => {
+  const backend = await openRawBackend(t, { keep: false })
+  let drained = 0
+  const { connection } = open(backend.port)
+  const piece = Buffer.alloc(256 * 1024)
+  const call = new Collector({ method: 'POST', bodyLength: -1, onBodyDrain: () => drained++ })
+  connection.send(call)
+  const server = await backend.connection()
+  server.socket.pause()
+  await turn()
+  let sent = 1
+  while (connection.sendBody(piece, false) && sent < 1000) sent++
+  t.ok(sent < 1000, `${sent} pieces were taken`)
+  t.equal(drained, 0)
+  server.socket.resume()
+  await until(() => drained > 0)
+  t.equal(connection.closed, false)
+})
+
+t.test('a reply before the end of the request ends the connection', async (t) => {
+  for (const reply of [
+    'HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno',
+    'HTTP/1.1 413 Too Large\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n',
+  ]) {
+    const backend = await openRawBackend(t)
+    const { connection, told } = open(backend.port)
+    const call = new Collector({ method: 'POST', bodyLength: 1000 })
+    connection.send(call)
+    const server = await backend.connection()
+    await server.request()
+    connection.sendBody(Buffer.alloc(10), false)
+    server.send(reply)
+    await call.done
+    t.equal(call.status, 413)
+    t.equal(call.body, 'no')
+    t.equal(connection.closed, true)
+    t.equal(told.idle, 0)
+    await server.ended()
+    t.equal(connection.sendBody(Buffer.alloc(10), false), true, 'what still comes goes nowhere')
+  }
+})
+
+t.test('a backend that refuses the connection fails the call as not sent', async (t) => {
+  const backend = await openRawBackend(t)
+  backend.close()
+  const { connection, told } = open(backend.port)
+  const calls = [new Collector(), new Collector()]
+  for (const call of calls) connection.send(call)
+  await calls[1]!.done
+  t.match(calls[0]!.failure, { kind: 'connect', detail: /ECONNREFUSED/ })
+  t.equal(calls[1]!.failure?.kind, 'connect')
+  t.strictSame(told, { idle: 0, gone: 1, unsent: [] })
+})
+
+t.test('a connection that does not come about in time fails the calls as not sent', async (t) => {
+  // Accepts, and never answers the TLS handshake.
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port, { secure: true })
+  const calls = [new Collector(), new Collector()]
+  for (const call of calls) connection.send(call)
+  const server = await backend.connection()
+  pass(4 * SECOND, connection)
+  t.equal(connection.closed, false)
+  pass(6 * SECOND, connection)
+  t.equal(calls[0]!.failure?.kind, 'connect-timeout')
+  t.equal(calls[1]!.failure?.kind, 'connect-timeout')
+  await server.ended()
+})
+
+t.test('a reply that does not begin in time fails the call and ends the connection', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  await exchange(backend, connection)
+  const calls = [new Collector(), new Collector()]
+  for (const call of calls) connection.send(call)
+  const server = await backend.connection()
+  await server.request(3)
+  server.send('HTTP/1.1 200')
+  await until(() => connection.replying)
+  pass(9 * SECOND, connection)
+  t.equal(connection.closed, false)
+  pass(11 * SECOND, connection)
+  t.equal(calls[0]!.failure?.kind, 'timeout')
+  t.equal(calls[1]!.failure?.kind, 'closed')
+  await server.ended()
+})
+
+t.test('the reply timeout of a pipelined call starts when the connection is open', async (t) => {
+  const backend = await openRawBackend(t)
+  const timeouts = { connectMs: 20 * SECOND, replyMs: 10 * SECOND, idleMs: 20 * SECOND }
+  const { connection } = open(backend.port, { timeouts })
+  const calls = [new Collector(), new Collector()]
+  for (const call of calls) connection.send(call)
+  pass(15 * SECOND, connection)
+  t.equal(calls[1]!.failure, undefined)
+  const server = await backend.connection()
+  await server.request(2)
+  server.reply().reply()
+  await calls[1]!.done
+  t.equal(calls[1]!.status, 200)
+})
+
+t.test('the reply timeout of a pipelined call starts when its last byte has left', async (t) => {
+  const backend = await openRawBackend(t, { keep: false })
+  const { connection } = open(backend.port)
+  const first = new Collector()
+  connection.send(first)
+  const server = await backend.connection()
+  await until(() => server.received > 0)
+  server.socket.pause()
+  const head = `GET / HTTP/1.1\r\nx: ${'a'.repeat(1024 * 1024)}\r\n\r\n`
+  const calls = Array.from({ length: 24 }, () => new Collector({ head }))
+  for (const call of calls) connection.send(call)
+  await until(() => connection.unsentBytes > 0)
+  server.reply()
+  await first.done
+  pass(15 * SECOND, connection)
+  t.equal(calls[0]!.failure, undefined, 'the current call has the idle timeout')
+  t.equal(calls[1]!.failure, undefined)
+  server.socket.resume()
+  await until(() => connection.unsentBytes === 0)
+  // The reply to the current call takes its time.
+  server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
+  await until(() => calls[0]!.status === 200)
+  connection.sweep()
+  pass(9 * SECOND, connection)
+  t.equal(calls[1]!.failure, undefined)
+  pass(11 * SECOND, connection)
+  t.equal(calls[1]!.failure?.kind, 'timeout')
+  t.equal(calls[0]!.failure, undefined)
+})
+
+t.test('a reply that stops in the middle fails after the idle time', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector()
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
+  await call.until(() => call.body === 'a')
+  pass(15 * SECOND, connection)
+  t.equal(call.failure, undefined)
+  pass(21 * SECOND, connection)
+  t.equal(call.failure?.kind, 'timeout')
+})
+
+t.test('a call whose caller watches its time waits as long as that', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({ isPatient: true })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  pass(1000 * SECOND, connection)
+  server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
+  await call.until(() => call.body === 'a')
+  pass(1000 * SECOND, connection)
+  connection.pause()
+  connection.resume()
+  pass(1000 * SECOND, connection)
+  t.equal(call.failure, undefined)
+  server.send('0\r\n\r\n')
+  await call.done
+  t.equal(call.complete, true)
+  const next = new Collector()
+  connection.send(next)
+  await server.request(2)
+  pass(11 * SECOND, connection)
+  t.equal(next.failure?.kind, 'timeout', 'the next one has a time again')
+})
+
+t.test('a body that goes on being sent keeps the call alive', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({ method: 'POST', bodyLength: 4 })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  connection.sendBody(Buffer.from('ab'), false)
+  pass(15 * SECOND, connection)
+  t.equal(call.failure, undefined, 'silence of the client is measured by the idle time')
+  connection.sendBody(Buffer.from('cd'), true)
+  pass(11 * SECOND, connection)
+  t.equal(call.failure?.kind, 'timeout', 'from the end of the request on the reply time counts')
+})
+
+t.test(
+  'an unused connection is closed after its time, or a second before the backend does',
+  async (t) => {
+    for (const [fields, keptSeconds] of [
+      [[], 30],
+      [['Keep-Alive: timeout=5, max=10'], 4],
+      [['Keep-Alive: timeout=600'], 30],
+    ] as const) {
+      const backend = await openRawBackend(t)
+      const { connection, told } = open(backend.port)
+      const call = new Collector()
+      connection.send(call)
+      const server = await backend.connection()
+      await server.request()
+      server.reply('ok', '200 OK', ...fields)
+      await call.done
+      pass((keptSeconds - 1) * SECOND, connection)
+      t.equal(connection.closed, false, `${fields}: kept`)
+      pass((keptSeconds + 1) * SECOND, connection)
+      t.equal(connection.closed, true, `${fields}: closed`)
+      t.equal(told.gone, 1)
+      await server.ended()
+    }
+  },
+)
+
+t.test('bytes on an unused connection close it', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection, told } = open(backend.port)
+  await exchange(backend, connection)
+  const server = await backend.connection()
+  server.reply('poison')
+  await server.ended()
+  t.equal(connection.closed, true)
+  t.equal(told.gone, 1)
+})
+
+t.test('bytes that were there before a request was written are not its reply', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection, told } = open(backend.port)
+  await exchange(backend, connection)
+  const server = await backend.connection()
+  await turn()
+  // In this turn the bytes are on their way already, and the head is only about to be written.
+  server.reply('poison')
+  const call = new Collector()
+  connection.send(call)
+  await server.ended()
+  t.strictSame(call.events, ['unsent'])
+  t.strictSame(told.unsent, [call], 'it is given back, to be sent on another connection')
+  t.equal(call.connection, undefined)
+  t.equal(server.requests, 1)
+})
+
+t.test(
+  'a kept connection that ends before a request was written gives the request back',
+  async (t) => {
+    for (const bodyLength of [0, 5]) {
+      const backend = await openRawBackend(t)
+      const { connection, told } = open(backend.port)
+      await exchange(backend, connection)
+      const server = await backend.connection()
+      await turn()
+      server.socket.destroy()
+      const call = new Collector({ method: 'POST', bodyLength })
+      connection.send(call)
+      await until(() => connection.closed)
+      t.strictSame(told.unsent, [call])
+      t.strictSame(call.events, ['unsent'])
+    }
+  },
+)
+
+t.test('a call that was given up before it was written is not given back', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection, told } = open(backend.port)
+  await exchange(backend, connection)
+  const server = await backend.connection()
+  await turn()
+  server.socket.destroy()
+  const calls = [new Collector(), new Collector()]
+  for (const call of calls) connection.send(call)
+  connection.cancel(calls[0]!)
+  await until(() => connection.closed)
+  t.strictSame(told.unsent, [calls[1]])
+})
+
+t.test('TLS backends are asked with their name, and their certificate is checked', async (t) => {
+  const certificate = createCertificate(['localhost', '127.0.0.1'])
+  const backend = await openRawBackend(t, {
+    certificate,
+    onRequest: (server) => server.reply('secret'),
+  })
+  const trusted = open(backend.port, { host: 'localhost', secure: true, ca: certificate.cert })
+  const call = new Collector()
+  trusted.connection.send(call)
+  await call.done
+  t.equal(call.body, 'secret')
+  const again = new Collector()
+  trusted.connection.send(again)
+  await again.done
+  t.equal(again.body, 'secret')
+
+  const stranger = open(backend.port, { secure: true, ca: createCertificate(['localhost']).cert })
+  const refused = new Collector()
+  stranger.connection.send(refused)
+  await refused.done
+  t.equal(refused.failure?.kind, 'connect')
+
+  const other = createCertificate(['elsewhere.test'])
+  const misnamed = await openRawBackend(t, { certificate: other })
+  const { connection } = open(misnamed.port, { host: 'localhost', secure: true, ca: other.cert })
+  const wrong = new Collector()
+  connection.send(wrong)
+  await wrong.done
+  t.match(wrong.failure, { kind: 'connect', detail: /elsewhere\.test/ })
+})
+
+t.test('a long reply over TLS stops and goes on with its reader', async (t) => {
+  const certificate = createCertificate(['localhost'])
+  const backend = await openRawBackend(t, { certificate })
+  const { connection } = open(backend.port, {
+    host: 'localhost',
+    secure: true,
+    ca: certificate.cert,
+  })
+  let taken = 0
+  const call = new Collector({
+    wants: () => {
+      setImmediate(() => connection.resume())
+      return ++taken % 2 === 0
+    },
+  })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  const body = Buffer.alloc(5_000_000, 'abcdefg')
+  server.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`).send(body)
+  await call.done
+  t.ok(Buffer.concat(call.chunks).equals(body))
+})
+
+for (const secure of [false, true])
+  t.test(
+    `the reply timeout starts when the last byte of the request has left${secure ? ', over TLS' : ''}`,
+    async (t) => {
+      const { backend, options } = await openMaybeSecure(t, secure, { keep: false })
+      const realNow = performance.now.bind(performance)
+      let aheadMs = 0
+      performance.now = () => realNow() + aheadMs
+      t.teardown(() => {
+        performance.now = realNow
+        clock.nowMs = performance.now()
+      })
+      const advance = (ms: number) => {
+        aheadMs += ms
+        clock.nowMs = performance.now()
+        connection.sweep()
+      }
+      const { connection } = open(backend.port, options)
+      const bytes = 24 * 1024 * 1024
+      const piece = Buffer.alloc(256 * 1024)
+      const call = new Collector({ method: 'POST', bodyLength: bytes })
+      connection.send(call)
+      const server = await backend.connection()
+      server.socket.pause()
+      await turn()
+      for (let sent = 0; sent < bytes; sent += piece.length)
+        connection.sendBody(piece, sent + piece.length === bytes)
+      const before = connection.unsentBytes
+      t.ok(before > 0)
+      advance(15 * SECOND)
+      t.equal(call.failure, undefined, 'beyond the reply timeout')
+      server.socket.resume()
+      await until(() => connection.unsentBytes < before)
+      server.socket.pause()
+      advance(15 * SECOND)
+      t.equal(call.failure, undefined, 'beyond the idle timeout, which progress has renewed')
+      server.socket.resume()
+      await until(() => connection.unsentBytes === 0)
+      connection.sweep()
+      advance(9 * SECOND)
+      t.equal(call.failure, undefined)
+      advance(2 * SECOND)
+      t.equal(call.failure?.kind, 'timeout', 'no reply within the reply timeout')
+    },
+  )
+
+t.test('a backend that reads nothing more of the request has the idle timeout', async (t) => {
+  const backend = await openRawBackend(t, { keep: false })
+  const { connection } = open(backend.port)
+  const bytes = 24 * 1024 * 1024
+  const call = new Collector({ method: 'POST', bodyLength: bytes })
+  connection.send(call)
+  const server = await backend.connection()
+  server.socket.pause()
+  await turn()
+  connection.sendBody(Buffer.alloc(bytes), true)
+  pass(15 * SECOND, connection)
+  t.equal(call.failure, undefined, 'beyond the reply timeout')
+  // The kernel may take some of it still, which renews the limit.
+  let passedMs = 0
+  await until(() => {
+    passedMs += 21 * SECOND
+    pass(passedMs, connection)
+    return call.failure !== undefined
+  })
+  t.equal(call.failure?.kind, 'timeout')
+})
+
+for (const secure of [false, true])
+  t.test(
+    `a reply that came before writing the request failed is received${secure ? ', over TLS' : ''}`,
+    async (t) => {
+      const { backend, options } = await openMaybeSecure(t, secure)
+      const { connection } = open(backend.port, options)
+      const call = new Collector({ method: 'POST', bodyLength: 1_000_000 })
+      connection.send(call)
+      const server = await backend.connection()
+      await server.request()
+      server.socket.pause()
+      await turn()
+      connection.sendBody(Buffer.alloc(100_000), false)
+      // What is written next fails at once, before the reply is read.
+      await until(() => connection.unsentBytes === 0)
+      // Closed with bytes unread, it is reset.
+      server.reply('no', '501 Not Implemented').socket.destroy()
+      for (let sent = 1; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)
+      await call.done
+      t.equal(call.status, 501)
+      t.equal(call.body, 'no')
+      t.equal(connection.closed, true)
+    },
+  )
+
+t.test('a connection that is reset without a reply fails while it is written to', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({ method: 'POST', bodyLength: 1_000_000 })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  server.socket.resetAndDestroy()
+  for (let sent = 0; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)
+  await call.done
+  t.equal(call.failure?.kind, 'closed')
+})

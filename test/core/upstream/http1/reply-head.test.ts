@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  CHUNKED,
+  createReplyHead,
+  type LineMemory,
+  parseReplyHead,
+  type ReplyHead,
+  UNTIL_CLOSE,
+} from '../../../../core/upstream/http1/reply-head.ts'
+import { REPLIES } from '../../../fixtures/replies.ts'
+
+function parse(text: string, memory: LineMemory = []): ReplyHead & { result: number | string } {
+  const head = createReplyHead()
+  const result = parseReplyHead(text, head, memory)
+  return { ...head, result }
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n'
+
+t.test('status, fields, length and persistence of a head', async (t) => {
+  const text = `${OK}Content-Type: text/plain\r\nContent-Length: 12\r\nKeep-Alive: timeout=7, max=9\r\n\r\n`
+  const { status, headers, length, persistent, idleSeconds, result } = parse(`${text}body`)
+  t.equal(result, text.length)
+  t.equal(status, 200)
+  t.strictSame(headers.flat, ['content-type', 'text/plain'])
+  t.equal(length, 12)
+  t.equal(persistent, true)
+  t.equal(idleSeconds, 7)
+})
+
+t.test('where the body ends, and whether the connection goes on', async (t) => {
+  t.equal(parse(`${OK}\r\n`).length, UNTIL_CLOSE)
+  t.equal(parse(`${OK}Transfer-Encoding: chunked\r\n\r\n`).length, CHUNKED)
+  t.equal(parse('HTTP/1.0 200 OK\r\n\r\n').persistent, false)
+  t.equal(parse('HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n\r\n').persistent, true)
+  t.equal(parse(`${OK}Connection: close\r\n\r\n`).persistent, false)
+  t.equal(parse(`${OK}Connection: keep-alive, close\r\n\r\n`).persistent, false)
+  t.equal(parse(`${OK}Keep-Alive: timeout=0\r\nConnection: keep-alive\r\n\r\n`).persistent, false)
+  t.equal(parse(`${OK}Keep-Alive: max=5\r\n\r\n`).idleSeconds, 0)
+})
+
+t.test('a head that is not complete yet is asked for again', async (t) => {
+  const text = `${OK}Content-Length: 2\r\nX: 1\r\n\r\n`
+  for (let i = 0; i < text.length; i++) t.equal(parse(text.slice(0, i)).result, 0, `${i} bytes`)
+  t.equal(parse(text).result, text.length)
+})
+
+t.test('a value beyond ASCII marks the list', async (t) => {
+  t.equal(parse(`${OK}X: a\r\n\r\n`).headers.ascii, true)
+  t.equal(parse(`${OK}X: \xe4\r\n\r\n`).headers.ascii, false)
+  const memory: LineMemory = []
+  parse(`${OK}X: \xe4\r\n\r\n`, memory)
+  t.equal(
+    parse(`${OK}X: \xe4\r\n\r\n`, memory).headers.ascii,
+    false,
+    'also when the line is remembered',
+  )
+})
+
+t.test('remembered lines change nothing', async (t) => {
+  const heads = REPLIES.map(({ raw }) => raw)
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...heads), { minLength: 2, maxLength: 6 }), (sequence) => {
+      const memory: LineMemory = []
+      return sequence.every((raw) => {
+        const fresh = parse(raw)
+        const remembered = parse(raw, memory)
+        if (typeof fresh.result !== 'number' || fresh.result === 0)
+          return remembered.result === fresh.result
+        return (
+          JSON.stringify({ ...fresh, repeated: remembered.repeated }) === JSON.stringify(remembered)
+        )
+      })
+    }),
+    { numRuns: 500 },
+  )
+  const memory: LineMemory = []
+  parse(`${OK}Content-Length: 2\r\nA: 1\r\n\r\n`, memory)
+  t.equal(
+    parse(`${OK}Content-Length: 2\r\nContent-Length: 2\r\n\r\n`, memory).result,
+    'more than one Content-Length',
+  )
+  t.equal(
+    parse(`${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`, memory).result,
+    'both Content-Length and Transfer-Encoding',
+  )
+  t.strictSame(
+    parse(`${OK}Content-Length: 22\r\nA: 12\r\n\r\n`, memory).headers.flat,
+    ['a', '12'],
+    'a line that only begins like a remembered one',
+  )
+})
+
+t.test('the memory is bounded', async (t) => {
+  const memory: LineMemory = []
+  parse(`${OK}${Array.from({ length: 100 }, (_, i) => `X-${i}: ${i}\r\n`).join('')}\r\n`, memory)
+  t.equal(memory.length, 32)
+  const long: LineMemory = []
+  parse(`${OK}X: ${'x'.repeat(5000)}\r\n\r\n`, long)
+  t.equal(long.filter(Boolean).length, 1)
+})
+
+t.test('nodes that say the same share what is remembered of it', async (t) => {
+  const [a, b]: LineMemory[] = [[], []]
+  const long = `X: ${'x'.repeat(300)}\r\n`
+  for (const memory of [a!, b!]) parse(`${OK}Server: shared\r\n${long}\r\n`, memory)
+  t.equal(a!.length, 2)
+  t.equal(a![0], b![0])
+  t.equal(a![1], b![1])
+  parse(`${OK}Server: other\r\n\r\n`, b)
+  t.match([a![1], b![1]], [{ value: 'shared' }, { value: 'other' }])
+  t.equal(
+    parse(`${OK}${OK}\r\n`).result,
+    'field without a colon',
+    'a first line is none of the others',
+  )
+  t.equal(
+    parse('Server: shared\r\n\r\n').result,
+    'status line must be HTTP/1.1, a code of three digits and a reason',
+  )
+})
+
+t.test('what is malformed is named', async (t) => {
+  const cases: [string, string][] = [
+    ['HTTP/2 200\r\n', 'status line must be HTTP/1.1, a code of three digits and a reason'],
+    [`${OK}A\r\n`, 'field without a colon'],
+    [`${OK}A : 1\r\n`, 'field name must be a token'],
+    [`${OK}A: \0\r\n`, 'control character in a field'],
+    [`${OK}Content-Length: x\r\n`, 'Content-Length must be 1 to 15 digits'],
+    [`${OK}Transfer-Encoding: gzip\r\n`, 'Transfer-Encoding must be chunked'],
+    [
+      'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
+      'Transfer-Encoding in a reply of HTTP/1.0',
+    ],
+    [`${OK}A: 1\n\n`, 'bare line feed in the head'],
+  ]
+  for (const [text, fault] of cases) t.equal(parse(text).result, fault)
+})

@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import type { Caller } from '../../../core/rpc/caller.ts'
+import { Http2Connection } from '../../../core/upstream/http2/connection.ts'
+import { type NodeOptions, UpstreamNode } from '../../../core/upstream/node-health.ts'
+import { type NodeSettings, parseNode } from '../../../core/upstream/parse-node.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
+import { createGreeter } from '../../fixtures/greeter.ts'
+import { openMxService } from '../../fixtures/mx-service.ts'
+import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
+import { createPools, makeNode } from '../../fixtures/services.ts'
+
+function open(
+  protocol: string,
+  findCaller?: NodeOptions['findCaller'],
+): {
+  node: UpstreamNode
+  ports: () => number[]
+  closedPorts: () => number[]
+} {
+  const { pools, createPool, closedPorts } = createPools()
+  const settings = parseNode(makeNode('127.0.0.1:9001', { protocol })) as NodeSettings
+  const node = new UpstreamNode('greeter', 'a', settings, {
+    createPool,
+    ...(findCaller && { findCaller }),
+  })
+  return { node, ports: () => pools.map(({ port }) => port), closedPorts }
+}
+
+t.test('a node makes its connections when they are asked for, and once', async (t) => {
+  const { node, ports, closedPorts } = open('http')
+  t.same(ports(), [])
+  const { pool, caller } = node
+  t.equal(node.pool, pool)
+  t.equal(node.caller, caller)
+  t.same(ports(), [9001])
+  node.retire()
+  t.same(closedPorts(), [9001])
+})
+
+t.test('a node of the call protocol has none for HTTP before such a request', async (t) => {
+  const { node, ports } = open('mx')
+  t.equal(node.caller.pending, 0)
+  t.same(ports(), [])
+  t.ok(node.pool)
+  t.same(ports(), [9001])
+})
+
+t.test('a node that is gone makes none that stay', async (t) => {
+  const { node, closedPorts } = open('http')
+  node.retire()
+  t.same(closedPorts(), [], 'nor any to close them')
+  t.ok(node.pool)
+  t.same(closedPorts(), [9001])
+
+  const gone = open('http')
+  gone.node.retire()
+  let lost = ''
+  const call = { onLost: (kind: string) => (lost = kind), release: () => {} }
+  gone.node.caller.call(call as never)
+  t.equal(lost, 'unsent')
+})
+
+t.test(
+  'a node of this process is called by the caller it has there, which outlives it',
+  async (t) => {
+    const told: string[] = []
+    const shared: Caller = {
+      pending: 0,
+      call: () => told.push('call'),
+      drain: () => told.push('drain'),
+      close: () => told.push('close'),
+    }
+    const asked: string[] = []
+    const find = (found: Caller | undefined) =>
+      open('mx', ({ service, id }) => {
+        asked.push(`${service} ${id}`)
+        return found
+      }).node
+    const early = find(shared)
+    t.equal(early.caller, shared)
+    t.equal(early.caller, shared)
+    early.retire()
+    const late = find(shared)
+    late.retire()
+    t.equal(late.caller, shared)
+    t.same(told, [])
+    t.same(asked, ['greeter a', 'greeter a'], 'once for each node')
+    const elsewhere = find(undefined)
+    t.not(elsewhere.caller, shared)
+    elsewhere.retire()
+  },
+)
+
+t.test(
+  'a node that names a host is connected at the addresses it was registered with',
+  async (t) => {
+    for (const protocol of ['mx', 'http'] as const) {
+      const { entry, port } = await openMxService(t, createGreeter(), { protocol })
+      const nodes = entry.nodes.map((each) => ({
+        ...each,
+        address: `pinned.invalid:${port}`,
+        metadata: { ...each.metadata, resolved: '127.0.0.1' },
+      }))
+      const { origin } = await openRpcGateway(t, [{ ...entry, nodes }])
+      const reply = await fetch(`${origin}/greeter/hello?name=John`)
+      t.same(await reply.json(), { message: 'Hello John' }, protocol)
+    }
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const metadata = { protocol: 'grpc', resolved: '127.0.0.1' }
+    const { lookup } = new UpstreamNode(
+      'greeter',
+      'a',
+      parseNode(makeNode(`pinned.invalid:${port}`, metadata)) as NodeSettings,
+      createPools(),
+    )
+    const timeouts = { connectMs: 5000, replyMs: 5000, idleMs: 5000 }
+    await new Promise<void>((resolve, reject) => {
+      const connection = new Http2Connection(
+        { host: 'pinned.invalid', port, secure: false, lookup, timeouts, keepAliveMs: 1000 },
+        {
+          onReady: () => {
+            connection.close()
+            resolve()
+          },
+          onRoom: () => {},
+          onGone: (_connection, failure) => failure && reject(new Error(failure.detail)),
+          onUnsent: () => {},
+        },
+      )
+    })
+  },
+)
+
+t.test('a node whose addresses change is another one', async (t) => {
+  const upstream = new Upstream('greeter', createPools())
+  const update = (resolved: string): UpstreamNode => {
+    upstream.update([
+      {
+        ...{ name: 'greeter', version: 'latest', metadata: {}, endpoints: [] },
+        nodes: [{ id: 'a', address: 'shop.test:80', metadata: { resolved } }],
+      },
+    ])
+    return upstream.nodes[0]!
+  }
+  const first = update('192.0.2.7')
+  t.equal(update('192.0.2.7'), first)
+  t.not(update('192.0.2.7,192.0.2.8'), first)
+  update('metadata.test')
+  t.same(upstream.nodes, [], 'a name is not an address')
+})

@@ -1,0 +1,217 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { type UpstreamNode, WELL } from '../../../core/upstream/node-health.ts'
+import { Health } from '../../../core/upstream/outlier-detection.ts'
+import { makeUpstream } from '../../fixtures/services.ts'
+
+const SECOND = 1000
+
+/** Health over `count` nodes, and what it told. */
+function watchNodes(count: number): {
+  health: Health
+  nodes: readonly UpstreamNode[]
+  told: string[]
+} {
+  const told: string[] = []
+  const health = new Health(
+    {},
+    (node, forMs) => told.push(`${node.port} away for ${forMs / SECOND} s`),
+    (node) => told.push(`${node.port} back`),
+  )
+  const { nodes } = makeUpstream(Array<number>(count).fill(1))
+  health.update(nodes)
+  return { health, nodes, told }
+}
+
+t.test('a connect failure ejects a node at once', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  t.ok(health.failed(nodes[0]!, 'connect', 0))
+  t.same(health.usable, [nodes[1]])
+})
+
+t.test(
+  'five gateway errors in a row eject a node, and a success in between starts anew',
+  async (t) => {
+    const { health, nodes } = watchNodes(2)
+    const [node] = nodes as [UpstreamNode]
+    for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 0))
+    health.succeeded(node)
+    for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 0))
+    t.equal(health.usable.length, 2)
+    t.ok(health.failed(node, 'gateway', 0))
+    t.same(health.usable, [nodes[1]])
+  },
+)
+
+t.test('nothing ejects a node where ejection is off', async (t) => {
+  const health = new Health({ failuresInRow: 0 })
+  const { nodes } = makeUpstream([1, 1])
+  health.update(nodes)
+  for (let i = 0; i < 20; i++)
+    for (const kind of ['connect', 'gateway'] as const) t.notOk(health.failed(nodes[0]!, kind, 0))
+  t.same(health.usable, nodes)
+})
+
+t.test('a node stays away 10 s, doubled with every failed trial, up to 5 min', async (t) => {
+  const { health, nodes, told } = watchNodes(2)
+  const [node] = nodes as [UpstreamNode]
+  let now = 0
+  health.failed(node, 'connect', now)
+  for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
+    t.equal(told.at(-1), `9001 away for ${seconds} s`)
+    now += seconds * SECOND
+    t.equal(health.takeTrial(now - 1, undefined), undefined, 'not before')
+    t.equal(health.takeTrial(now, undefined), node)
+    health.failed(node, 'gateway', now)
+  }
+})
+
+t.test('when the time is up a single request tries the node', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  const [node] = nodes as [UpstreamNode]
+  health.failed(node, 'connect', 0)
+  t.equal(health.takeTrial(10 * SECOND, undefined), node)
+  t.equal(health.takeTrial(10 * SECOND, undefined), undefined, 'one only')
+  t.same(health.usable, [nodes[1]], 'it does not take part yet')
+  t.ok(health.succeeded(node))
+  t.same(health.usable, nodes)
+  t.equal(health.nextTrialMs, Number.POSITIVE_INFINITY, 'nobody looks at the clock any more')
+})
+
+t.test('after a successful trial everything starts anew', async (t) => {
+  const { health, nodes, told } = watchNodes(2)
+  const [node] = nodes as [UpstreamNode]
+  health.failed(node, 'connect', 0)
+  health.takeTrial(10 * SECOND, undefined)
+  health.failed(node, 'connect', 10 * SECOND)
+  health.takeTrial(30 * SECOND, undefined)
+  health.succeeded(node)
+  for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 31 * SECOND))
+  health.failed(node, 'gateway', 31 * SECOND)
+  t.same(told, ['9001 away for 10 s', '9001 away for 20 s', '9001 back', '9001 away for 10 s'])
+})
+
+t.test('a trial nobody reports on is followed by another', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  health.failed(nodes[0]!, 'connect', 0)
+  t.equal(health.takeTrial(10 * SECOND, undefined), nodes[0])
+  t.equal(health.takeTrial(19 * SECOND, undefined), undefined)
+  t.equal(health.takeTrial(20 * SECOND, undefined), nodes[0])
+})
+
+t.test('a node is no trial for the request that has failed on it', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  health.failed(nodes[0]!, 'connect', 0)
+  t.equal(health.takeTrial(10 * SECOND, nodes[0]), undefined)
+  t.equal(health.takeTrial(10 * SECOND, nodes[1]), nodes[0])
+})
+
+t.test('what was under way before the ejection changes nothing', async (t) => {
+  const { health, nodes, told } = watchNodes(2)
+  const [node] = nodes as [UpstreamNode]
+  health.failed(node, 'connect', 0)
+  for (let i = 0; i < 64; i++) t.notOk(health.failed(node, 'connect', 5))
+  t.notOk(health.succeeded(node))
+  t.same(health.usable, [nodes[1]])
+  t.same(told, ['9001 away for 10 s'])
+})
+
+t.test('never more than half of the nodes are ejected, rounded down', async (t) => {
+  for (const [count, most] of [
+    [1, 0],
+    [2, 1],
+    [3, 1],
+    [4, 2],
+    [5, 2],
+  ] as const) {
+    const { health, nodes } = watchNodes(count)
+    for (const node of nodes) health.failed(node, 'connect', 0)
+    t.equal(health.usable.length, count - most, `${most} of ${count}`)
+  }
+})
+
+t.test('whatever happens, at least half of the nodes take part', async () => {
+  type Happening = {
+    what: 'connect' | 'gateway' | 'success' | 'trial' | 'list'
+    which: number
+    afterMs: number
+  }
+  const happening: fc.Arbitrary<Happening> = fc.record({
+    what: fc.constantFrom('connect', 'gateway', 'success', 'trial', 'list'),
+    which: fc.nat(7),
+    afterMs: fc.nat(20 * SECOND),
+  })
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 8 }),
+      fc.array(happening, { maxLength: 200 }),
+      (count, happenings) => {
+        const { health, nodes: all } = watchNodes(count)
+        let listed = all
+        let now = 0
+        for (const { what, which, afterMs } of happenings) {
+          now += afterMs
+          const node = all[which % count]!
+          if (what === 'connect' || what === 'gateway') health.failed(node, what, now)
+          else if (what === 'success') health.succeeded(node)
+          else if (what === 'trial') health.takeTrial(now, undefined)
+          else {
+            listed = all.slice(which % count)
+            health.update(listed)
+          }
+          const away = listed.filter(({ ejectedUntilMs }) => ejectedUntilMs !== 0)
+          const partition = away.length + health.usable.length === listed.length
+          if (!partition || away.length > Math.floor(listed.length / 2)) return false
+          if ((health.nextTrialMs === Number.POSITIVE_INFINITY) !== (away.length === 0))
+            return false
+        }
+        return true
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+t.test('when the list shrinks, those closest to their return take part again', async (t) => {
+  const { health, nodes, told } = watchNodes(4)
+  health.failed(nodes[0]!, 'connect', 0)
+  health.failed(nodes[1]!, 'connect', 5 * SECOND)
+  health.update(nodes.slice(0, 2))
+  t.same(health.usable, [nodes[0]])
+  t.equal(told.at(-1), '9001 back')
+})
+
+t.test('a node that is listed no more is not ejected by its last requests', async (t) => {
+  const { health, nodes, told } = watchNodes(3)
+  health.update(nodes.slice(1))
+  t.notOk(health.failed(nodes[0]!, 'connect', 0))
+  t.same(told, [])
+})
+
+t.test('limits and times can be set', async (t) => {
+  const health = new Health({ failuresInRow: 2, baseMs: 100, maxMs: 150 })
+  const { nodes } = makeUpstream([1, 1])
+  health.update(nodes)
+  health.failed(nodes[0]!, 'gateway', 0)
+  t.ok(health.failed(nodes[0]!, 'gateway', 0))
+  t.equal(health.nextTrialMs, 100)
+  health.takeTrial(100, undefined)
+  health.failed(nodes[0]!, 'gateway', 100)
+  t.equal(health.nextTrialMs, 250)
+})
+
+t.test('of nodes that are well nothing is kept', async (t) => {
+  const { health, nodes } = watchNodes(3)
+  t.equal(health.usable, health.nodes)
+  health.failed(nodes[0]!, 'gateway', 0)
+  t.equal(nodes[0]!.failuresInRow, 1)
+  health.succeeded(nodes[0]!)
+  health.failed(nodes[1]!, 'connect', 0)
+  t.match(nodes[1], { failuresInRow: 1, ejections: 1, ejectedUntilMs: 10 * SECOND })
+  health.succeeded(nodes[1]!)
+  t.match(nodes[1], { failuresInRow: 0, ejections: 1 }, 'as long as it is away')
+  health.takeTrial(10 * SECOND, undefined)
+  health.succeeded(nodes[1]!)
+  for (const node of nodes) t.equal(node.record, WELL)
+  t.equal(health.usable, health.nodes)
+})

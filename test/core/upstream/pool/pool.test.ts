@@ -1,0 +1,561 @@
+import t from 'tap'
+import { Pool, type PoolOptions } from '../../../../core/upstream/pool/pool.ts'
+import { clock } from '../../../../lib/time/coarse-clock.ts'
+import { Collector } from '../../../fixtures/collector.ts'
+import { openRawBackend, turn, until } from '../../../fixtures/raw-backend.ts'
+
+const SECOND = 1000
+
+function openPool(port: number, options: Partial<PoolOptions> = {}): Pool {
+  const pool = new Pool({
+    host: '127.0.0.1',
+    port,
+    secure: false,
+    timeouts: { connectMs: 5 * SECOND, replyMs: 10 * SECOND, idleMs: 20 * SECOND },
+    keepAliveMs: 30 * SECOND,
+    pipeline: 1,
+    maxConnections: 2,
+    maxWaiting: 2,
+    ...options,
+  })
+  t.teardown(() => pool.close())
+  return pool
+}
+
+function dispatch(pool: Pool, path = '/', method = 'GET'): Collector {
+  const call = new Collector({ path, method, idempotent: method !== 'POST' })
+  pool.dispatch(call)
+  return call
+}
+
+function pass(ms: number, pool: Pool): void {
+  clock.nowMs = performance.now() + ms
+  pool.sweep()
+  clock.nowMs = performance.now()
+}
+
+t.test('a connection is used again, the latest used first', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = openPool(backend.port)
+  const first = dispatch(pool)
+  const second = dispatch(pool)
+  await Promise.all([first.done, second.done])
+  t.equal(pool.size, 2)
+  const latest = (await Promise.race([first.done, second.done])).connection
+  for (let i = 0; i < 5; i++) await dispatch(pool).done
+  t.equal(pool.size, 2)
+  t.equal(backend.connections.length, 2)
+  const requests = backend.connections.map((server) => server.requests).sort()
+  t.strictSame(requests, [1, 6])
+  t.ok(latest)
+})
+
+t.test(
+  'calls beyond the connections wait in order, those beyond the queue fail as not sent',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port)
+    const calls = ['/1', '/2', '/3', '/4', '/5'].map((path) => dispatch(pool, path))
+    await calls[4]!.done
+    t.match(calls[4]!.failure, {
+      kind: 'full',
+      detail: 'all 2 connections to the backend are busy',
+    })
+    t.equal(pool.size, 2)
+    const one = await backend.connection(0)
+    await one.request()
+    one.reply('one')
+    await one.request(2)
+    t.match(one.text, /GET \/3 /)
+    one.reply('three')
+    await one.request(3)
+    t.match(one.text, /GET \/4 /)
+    one.reply('four')
+    await calls[3]!.done
+    t.strictSame(
+      [0, 2, 3].map((i) => calls[i]!.body),
+      ['one', 'three', 'four'],
+    )
+  },
+)
+
+t.test('a call that waits too long for a connection fails as not sent', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  dispatch(pool)
+  await (await backend.connection()).request()
+  const waiting = dispatch(pool)
+  pass(4 * SECOND, pool)
+  t.equal(waiting.failure, undefined)
+  pass(6 * SECOND, pool)
+  t.equal(waiting.failure?.kind, 'full')
+})
+
+t.test('a call given up while it waits never goes out', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  const first = dispatch(pool, '/first')
+  const left = dispatch(pool, '/left')
+  const last = dispatch(pool, '/last')
+  pool.cancel(left)
+  const server = await backend.connection()
+  await server.request()
+  server.reply()
+  await first.done
+  await server.request(2)
+  server.reply()
+  await last.done
+  t.notMatch(server.text, /left/)
+  t.strictSame(left.events, [])
+})
+
+t.test('a lost connection makes room for a call that waits', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  const first = dispatch(pool)
+  const second = dispatch(pool)
+  const server = await backend.connection()
+  await server.request()
+  server.socket.destroy()
+  await first.done
+  t.equal(first.failure?.kind, 'closed')
+  const next = await backend.connection(1)
+  await next.request()
+  next.reply('second')
+  await second.done
+  t.equal(second.body, 'second')
+})
+
+t.test(
+  'bytes behind a reply are not the reply to the call that waited for its connection',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { maxConnections: 1 })
+    const first = dispatch(pool)
+    const second = dispatch(pool)
+    const server = await backend.connection()
+    await server.request()
+    server.send(
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison',
+    )
+    await first.done
+    const next = await backend.connection(1)
+    await next.request()
+    next.reply('honest')
+    await second.done
+    t.equal(first.body, 'ok')
+    t.equal(second.body, 'honest')
+    await server.ended()
+    t.equal(server.requests, 1)
+  },
+)
+
+t.test(
+  'a call on a kept connection that turns out to be over goes out on another, also a POST',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port)
+    const first = dispatch(pool)
+    const server = await backend.connection()
+    await server.request()
+    server.reply()
+    await first.done
+    await turn()
+    server.socket.destroy()
+    const second = dispatch(pool, '/', 'POST')
+    const next = await backend.connection(1)
+    await next.request()
+    next.reply('new')
+    await second.done
+    t.equal(second.body, 'new')
+    t.equal(server.requests, 1)
+  },
+)
+
+t.test('unused connections are closed by the clock alone', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = openPool(backend.port, { keepAliveMs: 1 })
+  await dispatch(pool).done
+  const server = await backend.connection()
+  await server.ended()
+  t.equal(pool.size, 0)
+})
+
+t.test(
+  'a closed pool ends unused connections at once and the others with their replies',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port)
+    const unused = dispatch(pool)
+    const running = dispatch(pool)
+    await (await backend.connection(0)).request()
+    await (await backend.connection(1)).request()
+    backend.connections[0]!.reply()
+    await Promise.race([unused.done, running.done])
+    pool.close()
+    await backend.connections[0]!.ended()
+    t.equal(pool.size, 1)
+    t.equal(backend.connections[1]!.closed, false)
+    backend.connections[1]!.reply()
+    await Promise.all([unused.done, running.done])
+    t.ok(unused.complete && running.complete)
+    await backend.connections[1]!.ended()
+    t.equal(pool.size, 0)
+  },
+)
+
+t.test('a closed pool serves the calls that wait, and forgets their connections too', async (t) => {
+  const backend = await openRawBackend(t, {
+    onRequest: (server) => server.reply('late', '200 OK', 'Connection: close'),
+  })
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  const calls = [dispatch(pool), dispatch(pool), dispatch(pool)]
+  pool.close()
+  for (const call of calls) t.equal((await call.done).body, 'late')
+  await until(() => pool.size === 0)
+})
+
+t.test(
+  'no more requests are written ahead than the node takes, on no more connections than allowed',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { pipeline: 3, maxConnections: 2, maxWaiting: 10 })
+    const calls = Array.from({ length: 8 }, (_, i) => dispatch(pool, `/${i}`))
+    const one = await backend.connection(0)
+    const two = await backend.connection(1)
+    await one.request(3)
+    await two.request(3)
+    await turn()
+    t.equal(pool.size, 2)
+    t.strictSame([one.requests, two.requests], [3, 3])
+    one.reply('0')
+    await one.request(4)
+    t.match(one.text, /GET \/6 /)
+    for (let i = 0; i < 3; i++) one.reply('x')
+    await one.request(5)
+    t.match(one.text, /GET \/7 /)
+    one.reply('x')
+    for (let i = 0; i < 3; i++) two.reply('y')
+    await Promise.all(calls.map((call) => call.done))
+    t.ok(calls.every((call) => call.complete))
+    t.strictSame(calls[6]!.body, 'x')
+  },
+)
+
+t.test('pipelined calls do not keep out one that wants a connection for itself', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1, maxWaiting: 10 })
+  dispatch(pool, '/1')
+  const post = dispatch(pool, '/post', 'POST')
+  const behind = dispatch(pool, '/behind')
+  const server = await backend.connection()
+  await server.request()
+  await turn()
+  t.equal(server.requests, 1, 'what comes later waits behind it')
+  server.reply()
+  await server.request(2)
+  t.match(server.text, /POST \/post /)
+  await turn()
+  t.equal(server.requests, 2, 'nothing is written behind a call that must not be repeated')
+  server.reply('posted')
+  await post.done
+  await server.request(3)
+  server.reply('behind')
+  await behind.done
+  t.equal(post.body, 'posted')
+  t.equal(behind.body, 'behind')
+  t.equal(pool.size, 1)
+})
+
+t.test('a connection used alone is written ahead on later, and the other way round', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
+  for (const method of ['POST', 'GET', 'POST', 'POST', 'GET', 'GET']) {
+    t.equal((await dispatch(pool, '/', method).done).complete, true)
+  }
+  t.equal(backend.connections.length, 1)
+})
+
+t.test('calls with a body are never pipelined', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { pipeline: 4, maxConnections: 2 })
+  const calls = [1, 2].map(() => {
+    const call = new Collector({
+      method: 'PUT',
+      bodyLength: 2,
+      onReady: () => call.connection!.sendBody(Buffer.from('ab'), true),
+    })
+    pool.dispatch(call)
+    return call
+  })
+  for (const i of [0, 1]) {
+    const server = await backend.connection(i)
+    await server.until(() => server.text.endsWith('ab'))
+    server.reply()
+  }
+  await Promise.all(calls.map((call) => call.done))
+  t.equal(backend.connections.length, 2)
+})
+
+t.test('pools that share a budget never open more, and unused connections make room', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const slow = await openRawBackend(t)
+  const budget = { left: 2 }
+  const one = openPool(backend.port, { budget })
+  const other = openPool(slow.port, { budget })
+  await Promise.all([dispatch(one).done, dispatch(one, '/2').done])
+  t.equal(budget.left, 0)
+  const held = [dispatch(other), dispatch(other, '/2')]
+  t.equal(one.size, 0, 'closed for the sake of the other')
+  t.equal(other.size, 2)
+  const waiting = dispatch(one)
+  t.equal(one.size, 0)
+  const servers = [await slow.connection(0), await slow.connection(1)]
+  await until(() => servers.every((server) => server.requests === 1))
+  servers[0]!.reply()
+  await held[0]!.done
+  one.sweep()
+  await waiting.done
+  t.equal(waiting.status, 200)
+  servers[1]!.reply()
+  await held[1]!.done
+  one.close()
+  other.close()
+  t.equal(budget.left, 2)
+})
+
+t.test(
+  'nothing is written behind a streamed reply while another connection may be opened',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { pipeline: 4, maxConnections: 2 })
+    const stream = dispatch(pool, '/stream')
+    const server = await backend.connection()
+    await server.request()
+    server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
+    await stream.until(() => stream.body === 'one')
+    const quick = dispatch(pool, '/quick')
+    const other = await backend.connection(1)
+    await other.request()
+    other.reply('quick')
+    await quick.done
+    t.equal(quick.body, 'quick')
+    t.equal(stream.complete, false)
+    server.send('0\r\n\r\n')
+    await stream.done
+    dispatch(pool, '/again')
+    await Promise.race([server.request(2), other.request(2)])
+  },
+)
+
+t.test(
+  'calls behind a streamed reply fail when they have waited too long, and it goes on',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
+    const stream = dispatch(pool, '/stream')
+    const behind = [dispatch(pool, '/1'), dispatch(pool, '/2')]
+    const server = await backend.connection()
+    await server.request(3)
+    server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
+    await stream.until(() => stream.body === 'one')
+    // Their time starts at the first look after they have left.
+    pool.sweep()
+    pass(9 * SECOND, pool)
+    t.strictSame(
+      behind.map(({ failure }) => failure),
+      [undefined, undefined],
+    )
+    pass(11 * SECOND, pool)
+    t.strictSame(
+      behind.map(({ failure }) => [failure?.kind, failure?.collateral]),
+      [
+        ['timeout', true],
+        ['timeout', true],
+      ],
+    )
+    t.equal(stream.failure, undefined)
+    server.send('0\r\n\r\n').reply('late').reply('later')
+    await stream.done
+    t.equal(stream.body, 'one')
+    const next = dispatch(pool, '/next')
+    await server.request(4)
+    server.reply('next')
+    await next.done
+    t.equal(next.body, 'next')
+    t.strictSame(
+      behind.map(({ events }) => events),
+      [['failure timeout'], ['failure timeout']],
+    )
+  },
+)
+
+t.test('of calls lost with one connection, one blames the backend', async (t) => {
+  for (const cancelled of [false, true]) {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
+    const calls = ['/1', '/2', '/3', '/4'].map((path) => dispatch(pool, path))
+    const server = await backend.connection()
+    await server.request(4)
+    if (cancelled) pool.cancel(calls.shift()!)
+    server.socket.destroy()
+    await Promise.all(calls.map(({ done }) => done))
+    t.strictSame(
+      calls.map(({ failure }) => failure?.collateral),
+      cancelled ? [false, true, true] : [false, true, true, true],
+    )
+  }
+})
+
+const realNow = performance.now.bind(performance)
+let aheadMs = 0
+performance.now = () => realNow() + aheadMs
+
+/** Lets time pass for the connections, until the end of the file. */
+function advance(ms: number): void {
+  aheadMs += ms
+  clock.nowMs = performance.now()
+}
+
+/** A pool with as many unused connections. */
+async function openKept(
+  port: number,
+  connections: number,
+  options: Partial<PoolOptions> = {},
+): Promise<Pool> {
+  const pool = openPool(port, { maxConnections: connections, maxWaiting: 10, ...options })
+  const calls = Array.from({ length: connections }, () => dispatch(pool))
+  await Promise.all(calls.map(({ done }) => done))
+  t.equal(pool.size, connections)
+  return pool
+}
+
+for (const [where, connections, options, size] of [
+  ['in place of a kept one', 2, {}, 2],
+  ['beside one that is written ahead on', 1, { pipeline: 4, maxConnections: 2 }, 2],
+] as const)
+  t.test(`a repeat opens a new connection ${where}`, async (t) => {
+    const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+    const pool = await openKept(backend.port, connections, options)
+    const before = backend.connections.length
+    const call = new Collector()
+    call.isRepeat = true
+    pool.dispatch(call)
+    await call.done
+    t.equal(call.body, 'ok')
+    t.equal(backend.connections.length, before + 1)
+    t.equal(pool.size, size)
+  })
+
+t.test('a repeat waits for room, and then takes a new connection', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  const first = dispatch(pool)
+  const repeat = new Collector()
+  repeat.isRepeat = true
+  pool.dispatch(repeat)
+  const server = await backend.connection()
+  await server.request()
+  server.reply()
+  await first.done
+  const next = await backend.connection(1)
+  await next.request()
+  next.reply('new')
+  await repeat.done
+  t.equal(repeat.body, 'new')
+  t.equal(pool.size, 1)
+})
+
+t.test('a short body that a connection ended before goes out on a new one', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 3 })
+  const calls = [dispatch(pool), dispatch(pool)]
+  for (const i of [0, 1]) {
+    const server = await backend.connection(i)
+    await server.request()
+    server.reply()
+  }
+  await Promise.all(calls.map(({ done }) => done))
+  const post: Collector = new Collector({
+    method: 'POST',
+    idempotent: false,
+    bodyLength: 4,
+    onReady: () => {
+      t.equal(post.connection!.sendBody(Buffer.from('body'), true), true)
+    },
+  })
+  pool.dispatch(post)
+  // The end of a connection shows in the same tick as the request, or not at all.
+  post.connection!.destroy()
+  const server = await backend.connection(2)
+  await server.until(() => server.text.endsWith('body'))
+  t.match(server.text, /^POST .*\r\n\r\nbody$/s)
+  t.equal(server.reads, 1, 'head and body in one write')
+  server.reply('served')
+  await post.done
+  t.equal(post.body, 'served')
+  t.strictSame(post.events, ['unsent', 'reply'])
+})
+
+t.test('what a node closes when it is idle teaches how long it may be', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = await openKept(backend.port, 2)
+  const close = async (idleMs: number, connections: number[]) => {
+    advance(idleMs)
+    const size = pool.size
+    for (const i of connections) backend.connections[i]!.socket.destroy()
+    await until(() => pool.size === size - connections.length)
+    pool.sweep()
+  }
+  await close(2 * SECOND, [0])
+  t.equal(pool.size, 0, 'the other one has been idle for as long')
+  await dispatch(pool).done
+  advance(1.4 * SECOND)
+  await dispatch(pool).done
+  t.equal(backend.connections.length, 3, 'used while it is younger')
+  advance(1.7 * SECOND)
+  await dispatch(pool).done
+  t.equal(backend.connections.length, 4, 'not when it has been idle for nearly as long')
+  advance(11 * 60 * SECOND)
+  pool.sweep()
+  await dispatch(pool).done
+  advance(1.7 * SECOND)
+  await dispatch(pool).done
+  t.equal(backend.connections.length, 5, 'forgotten after ten minutes')
+})
+
+t.test('a node that ends teaches nothing', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = await openKept(backend.port, 2)
+  const kept = dispatch(pool)
+  advance(3 * SECOND)
+  const young = dispatch(pool)
+  await Promise.all([kept.done, young.done])
+  advance(1 * SECOND)
+  await dispatch(pool).done
+  advance(0.6 * SECOND)
+  for (const server of backend.connections) server.socket.destroy()
+  await until(() => pool.size === 0)
+  pool.sweep()
+  await dispatch(pool).done
+  advance(3 * SECOND)
+  await dispatch(pool).done
+  t.equal(backend.connections.length, 3)
+})
+
+t.test('a connection takes no more calls once it has its maximum age', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  for (const pipeline of [1, 4]) {
+    const from = backend.connections.length
+    const pool = openPool(backend.port, { pipeline, maxAgeMs: 10 * SECOND })
+    for (let i = 0; i < 4; i++) {
+      await dispatch(pool).done
+      advance(3 * SECOND)
+    }
+    t.equal(backend.connections.length, from + 1, 'none before it')
+    await dispatch(pool).done
+    t.equal(backend.connections.length, from + 2, 'although it was never idle for long')
+    pool.sweep()
+    t.equal(pool.size, 1)
+  }
+})

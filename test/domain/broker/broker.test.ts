@@ -1,0 +1,275 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import type {
+  Broker,
+  Message,
+  MessageHandler,
+  Unsubscribe,
+} from '../../../core/contracts/broker.ts'
+import type { GatewayError } from '../../../core/errors.ts'
+import {
+  type BrokerOptions,
+  type CheckedBroker,
+  createBroker,
+} from '../../../domain/broker/broker.ts'
+import { WHEN_SLOW } from '../../../domain/broker/delivery.ts'
+
+const EMPTY = new Uint8Array(0)
+
+function open(t: Test, options: BrokerOptions = {}, adapter: Partial<Broker> = {}): CheckedBroker {
+  const broker = createBroker({ ...createMemoryBroker(), ...adapter }, options)
+  t.teardown(() => broker.close?.())
+  return broker
+}
+
+/** The next message of a topic. */
+function next(broker: Broker, topic: string): Promise<Message> {
+  return new Promise((resolve) => {
+    void broker.subscribe(topic, resolve)
+  })
+}
+
+t.test('topics and queues are named as services are', async (t) => {
+  const broker = open(t)
+  for (const name of ['orders', 'go.mx.api.v1.foo', 'go=mx=api.foo', 'a-b_c.D9', 'x'.repeat(253)]) {
+    const message = next(broker, name)
+    await broker.publish(name, { headers: {}, body: EMPTY })
+    t.ok(await message, name)
+  }
+  const wrong = ['', '.', 'a.', '.a', 'a..b', '*', 'a.>', 'a b', 'a/b', 'a\r\nb', '__proto__', 'é']
+  for (const name of [...wrong, '$SYS.x', 'x'.repeat(254)]) {
+    const expected = { code: 400, id: 'broker', message: /^topic must be letters, digits/ }
+    t.throws(() => broker.publish(name, { headers: {}, body: EMPTY }), expected, name)
+    t.throws(() => broker.subscribe(name, () => {}), expected, name)
+    t.throws(() => broker.subscribe('orders', () => {}, { queue: name }), {
+      ...expected,
+      message: /^queue must be/,
+    })
+  }
+  t.throws(() => broker.publish('x'.repeat(10_000), { headers: {}, body: EMPTY }), {
+    message: /^.{200,400}$/,
+  })
+})
+
+t.test('a message longer than the limit is refused, naming what is too long', async (t) => {
+  const broker = open(t, { maxBodyBytes: 10 })
+  t.equal(broker.maxBodyBytes, 10)
+  const message = next(broker, 'orders')
+  t.throws(() => broker.publish('orders', { headers: {}, body: new Uint8Array(11) }), {
+    code: 400,
+    id: 'broker',
+    message: 'body must be at most 10 bytes, got 11',
+  })
+  await broker.publish('orders', { headers: {}, body: new Uint8Array(10) })
+  t.equal((await message).body.length, 10)
+})
+
+t.test('of two limits the lower one holds', async (t) => {
+  t.equal(open(t).maxBodyBytes, 16 * 1024 * 1024)
+  t.equal(open(t, { maxBodyBytes: 10 }, { maxBodyBytes: 5 }).maxBodyBytes, 5)
+  t.equal(open(t, { maxBodyBytes: 5 }, { maxBodyBytes: 10 }).maxBodyBytes, 5)
+})
+
+t.test('header names are lower case for subscribers, whatever the publisher wrote', async (t) => {
+  const broker = open(t)
+  const message = next(broker, 'orders')
+  const headers = JSON.parse('{"Content-Type":"a/b","X-Y":"1","__proto__":"odd"}')
+  await broker.publish('orders', { headers, body: EMPTY })
+  const got = (await message).headers
+  t.same(Object.entries(got), [
+    ['content-type', 'a/b'],
+    ['x-y', '1'],
+    ['__proto__', 'odd'],
+  ])
+  t.equal(got['constructor'], undefined)
+})
+
+t.test('malformed headers are refused with the reason', async (t) => {
+  const broker = open(t)
+  const wrong: [Record<string, string>, number, RegExp][] = [
+    [{ 'a b': '1' }, 400, /header name must be a token, got "a b"/],
+    [{ '': '1' }, 400, /header name must be a token/],
+    [{ a: '1\r\nb: 2' }, 400, /header a must hold no control characters/],
+    [{ a: '\u{1f600}' }, 400, /header a must hold no control characters/],
+    [{ 'content-length': '5' }, 400, /header content-length belongs to the gateway/],
+    [{ a: 'x'.repeat(65_536) }, 400, /^headers must be at most 65536 bytes/],
+  ]
+  for (const [headers, code, message] of wrong) {
+    t.throws(() => broker.publish('orders', { headers, body: EMPTY }), { code, message })
+  }
+})
+
+t.test('what an adapter does later is waited for, and its failure is told', async (t) => {
+  const memory = createMemoryBroker()
+  const fault = new Error('the connection is lost')
+  let failing = true
+  const broker = open(
+    t,
+    {},
+    {
+      publish: async (topic, message) => {
+        if (failing) throw fault
+        await memory.publish(topic, message)
+      },
+      subscribe: async (topic, handler, options) => {
+        if (failing) throw fault
+        return memory.subscribe(topic, handler, options)
+      },
+    },
+  )
+  const attempts = [
+    async () => broker.publish('orders', { headers: {}, body: EMPTY }),
+    async () => void (await broker.subscribe('orders', () => {})),
+  ]
+  for (const attempt of attempts) await t.rejects(attempt(), fault)
+  failing = false
+  const got: Message[] = []
+  const stop = await broker.subscribe('orders', (message) => {
+    got.push(message)
+  })
+  const message = next(broker, 'orders')
+  await broker.publish('orders', { headers: {}, body: EMPTY })
+  await message
+  t.equal(got.length, 1)
+  await stop()
+})
+
+t.test('a subscription that comes about after the broker was closed gets nothing', async (t) => {
+  let begin: () => void = () => {}
+  let push: (message: Message) => unknown = () => {}
+  const broker = open(
+    t,
+    {},
+    {
+      subscribe: (_, handler) => {
+        push = handler
+        return new Promise((resolve) => {
+          begin = () => resolve(() => {})
+        })
+      },
+    },
+  )
+  const got: Message[] = []
+  const pending = broker.subscribe('orders', (message) => {
+    got.push(message)
+  })
+  void broker.close?.()
+  begin()
+  await pending
+  push({ headers: {}, body: EMPTY })
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(got, [])
+})
+
+t.test('losses of subscribers that have left still count', async (t) => {
+  const broker = open(t, { maxWaiting: 1, onDrop: () => {} })
+  const stop = await broker.subscribe('orders', () => {})
+  for (let i = 0; i < 5; i++) await broker.publish('orders', { headers: {}, body: EMPTY })
+  const before = broker.dropped
+  t.ok(before > 0)
+  await stop()
+  t.equal(broker.dropped, before)
+  await broker.close?.()
+  t.equal(broker.dropped, before)
+})
+
+t.test('what an adapter allows is asked anew each time', async (t) => {
+  let maxBodyBytes: number | undefined
+  const adapter = createMemoryBroker()
+  const broker = createBroker(
+    {
+      ...adapter,
+      get maxBodyBytes() {
+        return maxBodyBytes
+      },
+    } as Broker,
+    { maxBodyBytes: 10 },
+  )
+  t.equal(broker.maxBodyBytes, 10)
+  maxBodyBytes = 5
+  t.equal(broker.maxBodyBytes, 5)
+  t.throws(() => broker.publish('orders', { headers: {}, body: new Uint8Array(6) }), { code: 400 })
+})
+
+t.test('each subscription has its choice of what becomes of it when it is slow', async (t) => {
+  const broker = createBroker(createMemoryBroker(), {
+    maxWaiting: 2,
+    whenSlow: 'drop-old',
+    onDrop: () => {},
+  })
+  const got: Record<string, string[]> = {}
+  const ends: GatewayError[] = []
+  const leaves: Record<string, Unsubscribe> = {}
+  for (const whenSlow of [undefined, ...WHEN_SLOW]) {
+    const texts: string[] = []
+    got[String(whenSlow)] = texts
+    leaves[String(whenSlow)] = await broker.subscribe(
+      'orders',
+      ({ body }) => {
+        texts.push(Buffer.from(body).toString())
+      },
+      { ...(whenSlow && { whenSlow }), onEnd: (error) => ends.push(error) },
+    )
+  }
+  const publish = (texts: readonly string[]) => {
+    for (const text of texts)
+      void broker.publish('orders', { headers: {}, body: Buffer.from(text) })
+  }
+  publish(['1', '2', '3', '4'])
+  while (got['drop-new']!.length < 2) await turn()
+  t.same(got, {
+    undefined: ['3', '4'],
+    'drop-new': ['1', '2'],
+    'drop-old': ['3', '4'],
+    end: [],
+  })
+  t.equal(broker.dropped, 2 + 2 + 2 + 3)
+  t.equal(broker.ended, 1)
+  t.match(ends, [
+    { code: 503, message: 'the subscriber of orders is too slow: its subscription has ended' },
+  ])
+  publish(['5'])
+  while (got['drop-new']!.length < 3) await turn()
+  t.same(got['end'], [], 'it is gone')
+  await leaves['end']!()
+  t.equal(broker.dropped, 9)
+})
+
+t.test('a subscription that ended before the adapter had it is ended there, too', async (t) => {
+  let push: MessageHandler = () => {}
+  let begin: (stop: Unsubscribe) => void = () => {}
+  const adapter: Broker = {
+    name: 'late',
+    publish() {},
+    subscribe(_, handler) {
+      push = handler
+      return new Promise((resolve) => {
+        begin = resolve
+      })
+    },
+  }
+  const broker = createBroker(adapter, { maxWaiting: 1, whenSlow: 'end', onDrop: () => {} })
+  const subscribing = broker.subscribe('orders', () => {})
+  for (let i = 0; i < 2; i++) push({ headers: {}, body: new Uint8Array(1) })
+  let stops = 0
+  begin(async () => {
+    stops++
+    throw new Error('nobody waits for this')
+  })
+  await (await subscribing)()
+  t.equal(stops, 1)
+})
+
+t.test('of an adapter that takes no subscription, nothing is left', async (t) => {
+  const failing = (fail: () => never): Broker => ({ name: 'no', publish() {}, subscribe: fail })
+  const error = new Error('no')
+  const sync = createBroker(
+    failing(() => {
+      throw error
+    }),
+  )
+  t.throws(() => sync.subscribe('orders', () => {}), error)
+  const late = createBroker(failing(() => Promise.reject(error) as never))
+  await t.rejects(late.subscribe('orders', () => {}) as Promise<unknown>, error)
+})

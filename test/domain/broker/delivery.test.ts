@@ -1,0 +1,210 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import t from 'tap'
+import type { Message } from '../../../core/contracts/broker.ts'
+import { Delivery } from '../../../domain/broker/delivery.ts'
+
+const SUBSCRIPTION = { topic: 'orders', queue: undefined }
+
+function toMessage(text: string): Message {
+  return { headers: {}, body: Buffer.from(text) }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await turn()
+}
+
+t.test('a publisher is never in the stack of a subscriber', async (t) => {
+  const got: string[] = []
+  const { push } = new Delivery(SUBSCRIPTION, ({ body }) => {
+    got.push(body.toString())
+  })
+  push(toMessage('1'))
+  t.same(got, [])
+  await until(() => got.length > 0)
+  t.same(got, ['1'])
+})
+
+t.test('messages are handed over in order, one at a time', async (t) => {
+  const log: string[] = []
+  const { push } = new Delivery(SUBSCRIPTION, async ({ body }) => {
+    log.push(`begin ${body}`)
+    await turn()
+    log.push(`end ${body}`)
+    if (body.toString() === '2') push(toMessage('4'))
+  })
+  for (const text of ['1', '2', '3']) push(toMessage(text))
+  await until(() => log.length === 8)
+  t.same(
+    log,
+    ['1', '2', '3', '4'].flatMap((text) => [`begin ${text}`, `end ${text}`]),
+  )
+})
+
+t.test(
+  'what waits is bounded in bytes, headers included, yet a long message can pass',
+  async (t) => {
+    const got: number[] = []
+    const drops: number[] = []
+    const delivery = new Delivery(
+      SUBSCRIPTION,
+      ({ body }) => {
+        got.push(body.length)
+      },
+      { maxWaitingBytes: 100, onDrop: (_, count) => drops.push(count) },
+    )
+    delivery.push(toMessage('x'.repeat(500)))
+    delivery.push(toMessage('x'))
+    await until(() => got.length === 1)
+    delivery.push({ headers: { a: 'x'.repeat(59) }, body: new Uint8Array(20) })
+    delivery.push(toMessage('x'.repeat(21)))
+    delivery.push(toMessage('x'.repeat(20)))
+    delivery.push(toMessage('x'))
+    await until(() => got.length === 3)
+    t.same(got, [500, 20, 20])
+    t.equal(delivery.dropped, 3)
+    await until(() => drops.length === 3)
+    t.same(drops, [1, 1, 1], 'the second time one at once, one after it had caught up')
+  },
+)
+
+t.test('a subscriber that publishes to itself does not keep the event loop', async (t) => {
+  let count = 0
+  const delivery = new Delivery(SUBSCRIPTION, (message) => {
+    count++
+    delivery.push(message)
+  })
+  delivery.push(toMessage('again'))
+  for (let i = 0; i < 5; i++) await turn()
+  t.ok(count > 0 && count < 10_000, `${count} messages in five turns`)
+  delivery.close()
+})
+
+t.test('promises that are resolved already do not keep the event loop either', async (t) => {
+  let count = 0
+  const delivery = new Delivery(SUBSCRIPTION, (message) => {
+    count++
+    delivery.push(message)
+    return Promise.resolve()
+  })
+  delivery.push(toMessage('again'))
+  for (let i = 0; i < 5; i++) await turn()
+  t.ok(count > 0 && count <= 600, `${count} messages in five turns`)
+  delivery.close()
+})
+
+t.test('a closed delivery hands nothing over, and tells what was lost before', async (t) => {
+  const got: string[] = []
+  const drops: number[] = []
+  const delivery = new Delivery(
+    SUBSCRIPTION,
+    ({ body }) => {
+      got.push(body.toString())
+      delivery.close()
+    },
+    { maxWaiting: 2, onDrop: (_, count) => drops.push(count) },
+  )
+  for (const text of ['1', '2', '3', '4', '5']) delivery.push(toMessage(text))
+  await until(() => got.length > 0)
+  delivery.push(toMessage('6'))
+  delivery.close()
+  await turn()
+  await turn()
+  t.same(got, ['1'])
+  t.same(drops, [1, 2])
+  t.equal(delivery.dropped, 3, 'what comes after the end is not lost')
+})
+
+t.test('without anybody to tell, losses and errors are process warnings', async (t) => {
+  const warnings = t.capture(process, 'emitWarning', () => {})
+  const delivery = new Delivery(
+    SUBSCRIPTION,
+    () => {
+      throw new Error('a faulty subscriber')
+    },
+    { maxWaiting: 1 },
+  )
+  delivery.push(toMessage('1'))
+  delivery.push(toMessage('2'))
+  const told: string[] = []
+  await until(() => {
+    for (const { args } of warnings()) told.push(String(args[0]))
+    return told.length >= 2
+  })
+  t.match(told, [
+    /^a subscriber of orders is too slow: messages dropped: 1$/,
+    /^a subscriber of orders failed: Error: a faulty subscriber/,
+  ])
+})
+
+t.test('by choice those that wait longest make room for those that come', async (t) => {
+  const got: string[] = []
+  const drops: number[] = []
+  let release = (): void => {}
+  const delivery = new Delivery(
+    SUBSCRIPTION,
+    async ({ body }) => {
+      got.push(body.toString())
+      if (got.length === 1)
+        await new Promise<void>((resolve) => {
+          release = resolve
+        })
+    },
+    {
+      whenSlow: 'drop-old',
+      maxWaiting: 3,
+      maxWaitingBytes: 10,
+      onDrop: (_, count) => drops.push(count),
+    },
+  )
+  delivery.push(toMessage('0'))
+  await until(() => got.length === 1)
+  for (const text of ['1', '2', '3', '4', '5']) delivery.push(toMessage(text))
+  delivery.push(toMessage('123456789'))
+  t.equal(delivery.dropped, 4)
+  t.same(drops, [1])
+  release()
+  await until(() => drops.length === 2)
+  t.same(got, ['0', '5', '123456789'])
+  t.same(drops, [1, 3])
+  delivery.push(toMessage('x'.repeat(50)))
+  await until(() => got.length === 4)
+  t.equal(delivery.dropped, 4, 'a message alone has room, however long it is')
+})
+
+t.test('by choice a subscriber that is too slow is not kept', async (t) => {
+  const got: string[] = []
+  const drops: number[] = []
+  let ends = 0
+  const delivery = new Delivery(
+    SUBSCRIPTION,
+    ({ body }) => {
+      got.push(body.toString())
+    },
+    { whenSlow: 'end', maxWaiting: 2, onDrop: (_, count) => drops.push(count) },
+    () => {
+      ends++
+    },
+  )
+  for (const text of ['1', '2']) delivery.push(toMessage(text))
+  await until(() => got.length === 2)
+  for (const text of ['3', '4', '5', '6']) delivery.push(toMessage(text))
+  await turn()
+  await turn()
+  t.same(got, ['1', '2'], 'what waits is let go')
+  t.same(drops, [3])
+  t.equal(delivery.dropped, 3)
+  t.equal(ends, 1)
+})
+
+t.test('reports what a subscriber loses while it stays slow', async (t) => {
+  const drops: number[] = []
+  const delivery = new Delivery(SUBSCRIPTION, () => new Promise(() => {}), {
+    ...{ maxWaiting: 1, reportMs: 1 },
+    onDrop: (_, count) => drops.push(count),
+  })
+  for (let i = 0; i < 100; i++) delivery.push(toMessage('x'))
+  t.same(drops, [1])
+  await until(() => drops.length === 2)
+  t.same(drops, [1, 98], 'one waits')
+  delivery.close()
+})

@@ -1,0 +1,36 @@
+import t from 'tap'
+import { toConsumption } from '../../../domain/events/consume-options.ts'
+
+const TOPIC = { namespace: 'mx', topic: 'orders' }
+
+t.test('who acknowledges depends on the group, and on whether it happens by itself', (t) => {
+  const of = (options: object) => {
+    const { acks, group, settings } = toConsumption(TOPIC, options)
+    return [acks, group.name, group.ackWaitMs, settings.ackWaitMs]
+  }
+  t.strictSame(of({}), ['none', undefined, undefined, 60_000])
+  t.strictSame(of({ group: 'g' }), ['auto', 'g', 60_000, 60_000])
+  t.strictSame(of({ group: 'g', ackWaitMs: 5 }), ['auto', 'g', 5, 5])
+  t.strictSame(of({ autoAck: false, ackWaitMs: 5 }), ['owner', undefined, 5, 5])
+  t.strictSame(of({ group: 'g', autoAck: false, ackWaitMs: 5 }), ['owner', 'g', 5, 5])
+  t.match(toConsumption(TOPIC, { start: { sequence: 5 } }), {
+    group: { start: { sequence: 5 } },
+    settings: { retryLimit: -1, maxInFlight: 1000 },
+  })
+  t.end()
+})
+
+t.test('what makes no sense is 400, naming it', (t) => {
+  for (const [options, message] of [
+    [{ group: '' }, /^group must be letters/],
+    [{ start: { sequence: 0 } }, /^sequence must be/],
+    [{ autoAck: false }, /^ackWaitMs must be a whole number from 1 to 86400000, got 0$/],
+    [{ autoAck: false, ackWaitMs: 86_400_001 }, /^ackWaitMs must be/],
+    [{ ackWaitMs: 0.5 }, /^ackWaitMs must be/],
+    [{ retryLimit: -2 }, /^retryLimit must be/],
+    [{ maxInFlight: 0 }, /^maxInFlight must be/],
+  ] as const)
+    t.throws(() => toConsumption(TOPIC, options), { code: 400, message })
+  t.throws(() => toConsumption({ namespace: 'mx', topic: '' }, {}), { message: /^topic must be/ })
+  t.end()
+})

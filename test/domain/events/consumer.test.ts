@@ -1,0 +1,204 @@
+import t, { type Test } from 'tap'
+import type { EventDelivery } from '../../../core/contracts/events.ts'
+import { type ConsumerOptions, createConsumer } from '../../../domain/events/consumer.ts'
+
+/** A member that has what a test gives it, and says what becomes of it. */
+function open(t: Test, options: Partial<ConsumerOptions> = {}) {
+  const there: EventDelivery[] = []
+  const said: string[] = []
+  const pulls: { limit: number; maxBytes: number }[] = []
+  const errors: unknown[] = []
+  const state = { ackFailure: undefined as Error | undefined, buryFailure: undefined as unknown }
+  let onGiven: () => void = () => {}
+  let isLeft = false
+  const consumer = createConsumer(
+    {
+      async pull(limit, maxBytes) {
+        pulls.push({ limit, maxBytes })
+        while (there.length === 0 && !isLeft)
+          await new Promise<void>((resolve) => {
+            onGiven = resolve
+          })
+        return isLeft ? [] : there.splice(0, limit)
+      },
+      leave() {
+        isLeft = true
+        said.push('left')
+        onGiven()
+      },
+    },
+    {
+      acks: 'owner',
+      ackWaitMs: 60_000,
+      retryLimit: -1,
+      maxInFlight: 1000,
+      bury: async ({ event }, reason) => {
+        if (state.buryFailure !== undefined) throw state.buryFailure
+        said.push(`bury ${event.id} ${reason}`)
+      },
+      onError: (error) => errors.push(error),
+      onLeft: () => {},
+      ...options,
+    },
+  )
+  t.teardown(() => consumer.leave())
+  return {
+    consumer,
+    said,
+    pulls,
+    errors,
+    state,
+    give(ids: readonly string[], attempt = 1, bytes = 1) {
+      for (const id of ids)
+        there.push({
+          attempt,
+          event: { id, sequence: 1, timestampMs: 1, metadata: {}, payload: new Uint8Array(bytes) },
+          async ack() {
+            if (state.ackFailure !== undefined) throw state.ackFailure
+            said.push(`ack ${id}`)
+          },
+          nack: (delayMs) => void said.push(`nack ${id} ${delayMs}`),
+        })
+      onGiven()
+    },
+    ids: async () => (await consumer.next()).map(({ event }) => event.id),
+  }
+}
+
+const range = (count: number) => Array.from({ length: count }, (_, i) => String(i))
+
+t.test('its owner says what becomes of events', async (t) => {
+  const { consumer, give, ids, said } = open(t)
+  give(['a', 'b', 'c'])
+  t.strictSame(await ids(), ['a', 'b', 'c'])
+  await consumer.ack('b')
+  await consumer.nack('a', 7)
+  await consumer.ack('a')
+  await consumer.ack('unknown')
+  await consumer.nack('unknown', 0)
+  t.strictSame(said, ['ack b', 'nack a 7'], 'once each')
+})
+
+t.test('no more is pulled than may be in flight', async (t) => {
+  const { consumer, give, ids, pulls } = open(t, { maxInFlight: 3 })
+  give(range(10))
+  t.strictSame(await ids(), ['0', '1', '2'])
+  const next = ids()
+  await new Promise(setImmediate)
+  t.equal(pulls.length, 1, 'nothing is asked for')
+  await consumer.ack('1')
+  t.strictSame(await next, ['3'])
+  t.strictSame(
+    pulls.map(({ limit }) => limit),
+    [3, 1],
+  )
+})
+
+t.test('nor more bytes', async (t) => {
+  const { consumer, give, ids, pulls } = open(t)
+  give(['a', 'b'], 1, 16 * 1024 * 1024)
+  await ids()
+  const next = ids()
+  give(['c'])
+  await new Promise(setImmediate)
+  t.equal(pulls.length, 1)
+  await consumer.ack('a')
+  await consumer.nack('b', 0)
+  t.strictSame(await next, ['c'])
+})
+
+t.test('what was not acknowledged in time is in flight no more', async (t) => {
+  const { consumer, give, ids, said } = open(t, { maxInFlight: 2, ackWaitMs: 30 })
+  give(['a', 'b', 'c'])
+  t.strictSame(await ids(), ['a', 'b'])
+  t.strictSame(await ids(), ['c'])
+  await consumer.ack('a')
+  t.strictSame(said, ['nack a 0', 'nack b 0'], 'it comes again, to whomever')
+})
+
+t.test('what comes again to the same consumer is held as it is now', async (t) => {
+  const { consumer, give, ids, said } = open(t, { maxInFlight: 3, retryLimit: 1 })
+  give(['a'])
+  await ids()
+  give(['a'], 2)
+  await ids()
+  await consumer.nack('a', 0)
+  t.strictSame(said, ['bury a nack'])
+  give(['b', 'c', 'd'])
+  t.strictSame(await ids(), ['b', 'c', 'd'], 'nothing is counted twice')
+})
+
+t.test('asking for more acknowledges what was handed on', async (t) => {
+  const { consumer, give, ids, said, state } = open(t, { acks: 'auto' })
+  give(['a', 'b'])
+  await ids()
+  t.strictSame(said, [])
+  give(['c'])
+  t.strictSame(await ids(), ['c'])
+  t.strictSame(said, ['ack a', 'ack b'])
+  state.ackFailure = new Error('full')
+  give(['d'])
+  await ids()
+  give(['e'])
+  await t.rejects(ids(), { message: 'full' }, 'what could not be kept is told')
+  await consumer.leave()
+})
+
+t.test('without acknowledgements many are pulled at a time', async (t) => {
+  const { give, ids, pulls, said } = open(t, { acks: 'none' })
+  give(range(600))
+  t.equal((await ids()).length, 512)
+  t.equal((await ids()).length, 88)
+  t.strictSame(pulls[0], { limit: 512, maxBytes: 1024 * 1024 })
+  t.strictSame(said, [])
+})
+
+t.test('what came too often is given up, and the others are handed on', async (t) => {
+  const { consumer, give, ids, said } = open(t, { retryLimit: 2 })
+  give(['a'], 4)
+  give(['b'], 3)
+  t.strictSame(await ids(), ['b'])
+  t.strictSame(said, ['bury a ack_wait'])
+  await consumer.nack('b', 5)
+  t.strictSame(said, ['bury a ack_wait', 'bury b nack'])
+  give(['c'], 2)
+  await ids()
+  await consumer.nack('c', 5)
+  t.equal(said.at(-1), 'nack c 5')
+})
+
+t.test('without retries the first refusal is the last', async (t) => {
+  const { consumer, give, ids, said } = open(t, { retryLimit: 0 })
+  give(['a'])
+  await ids()
+  await consumer.nack('a', 0)
+  t.strictSame(said, ['bury a nack'])
+})
+
+t.test('what cannot be given up is told, and comes again', async (t) => {
+  const { consumer, give, ids, errors, state } = open(t, { retryLimit: 0 })
+  state.buryFailure = new Error('full')
+  give(['a'], 2)
+  give(['b'])
+  t.strictSame(await ids(), ['b'])
+  t.match(errors, [{ message: 'full' }])
+  await t.rejects(async () => consumer.nack('b', 0), { message: 'full' })
+})
+
+t.test('left, it has nothing more, whatever it waits for', async (t) => {
+  for (const acks of ['none', 'auto', 'owner'] as const) {
+    const { consumer, ids, said } = open(t, { acks })
+    const next = ids()
+    await consumer.leave()
+    t.strictSame(await next, [])
+    t.strictSame(await ids(), [])
+    await consumer.leave()
+    t.strictSame(said, ['left'])
+  }
+  const { consumer, give, ids } = open(t, { maxInFlight: 1 })
+  give(['a'])
+  await ids()
+  const next = ids()
+  await consumer.leave()
+  t.strictSame(await next, [], 'also while it waits for room')
+})

@@ -1,0 +1,316 @@
+import t, { type Test } from 'tap'
+import { createMemoryEvents } from '../../../adapters/events/memory.ts'
+import type { EventAppend, EventsAdapter, EventTopic } from '../../../core/contracts/events.ts'
+import { refuse } from '../../../domain/events/errors.ts'
+import { createEvents, type Events, type EventsOptions } from '../../../domain/events/events.ts'
+
+const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
+const PAYLOAD = Buffer.from('payload')
+
+function open(t: Test, options: EventsOptions = {}, adapter: Partial<EventsAdapter> = {}) {
+  const clock = { ms: 1_000_000 }
+  const nowMs = () => clock.ms
+  const memory = createMemoryEvents({ nowMs })
+  const events = createEvents(
+    { ...memory, ...adapter },
+    { nowMs, retainMs: 1, onError: (error) => t.error(error), ...options },
+  )
+  t.teardown(events.close)
+  return { events, clock, memory }
+}
+
+const publish = (events: Events, more: object = {}, topic = TOPIC) =>
+  events.publish(topic, { payload: PAYLOAD, ...more })
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 1))
+}
+
+t.test('what is published has an id of its own, a sequence and a time', async (t) => {
+  const { events, clock } = open(t)
+  const first = await publish(events)
+  clock.ms -= 500
+  const second = await publish(events)
+  const third = await publish(events, { timestampMs: 5, metadata: { a: 'b' } })
+  t.strictSame([first.sequence, second.sequence, third.sequence], [1, 2, 3])
+  t.equal(new Set([first.id, second.id, third.id]).size, 3)
+  t.match(first.id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+  t.strictSame(
+    [first.timestampMs, second.timestampMs, third.timestampMs],
+    [1_000_000, 1_000_000, 5],
+    'a clock that is set back does not mix them up',
+  )
+  const { events: found } = await events.read(TOPIC)
+  t.match(found, [{ ...third, metadata: { a: 'b' } }, first, second], 'by time, then by place')
+})
+
+t.test('what is published in one turn is one batch', async (t) => {
+  const batches: number[] = []
+  const memory = createMemoryEvents()
+  const append = (batch: readonly EventAppend[]) => {
+    batches.push(batch.length)
+    return memory.append(batch)
+  }
+  const { events } = open(t, {}, { ...memory, append })
+  await publish(events)
+  const published = await Promise.all(Array.from({ length: 500 }, () => publish(events)))
+  t.strictSame(batches, [1, 500])
+  t.equal(new Set(published.map(({ sequence }) => sequence)).size, 500)
+})
+
+t.test('one of a batch may fail alone, or all of them', async (t) => {
+  const outcome = { failing: undefined as Error | undefined }
+  const { events } = open(
+    t,
+    {},
+    {
+      append: (batch) => {
+        if (outcome.failing !== undefined) throw outcome.failing
+        return batch.map((_, i) => (i === 1 ? refuse(507, 'no room') : i + 1))
+      },
+    },
+  )
+  const results = await Promise.allSettled([1, 2, 3].map(() => publish(events)))
+  t.match(results, [{ status: 'fulfilled' }, { reason: { code: 507 } }, { status: 'fulfilled' }])
+  outcome.failing = refuse(503, 'away')
+  for (const one of [publish(events), publish(events)]) await t.rejects(one, { code: 503 })
+})
+
+t.test('what breaks a rule is refused, and nothing is stored', async (t) => {
+  const { events } = open(t, { maxPayloadBytes: 10 })
+  const refused = (publication: object, topic: EventTopic, code: number, message: RegExp) =>
+    t.rejects(events.publish(topic, { payload: PAYLOAD, ...publication }), { code, message })
+  await refused({}, { ...TOPIC, topic: '' }, 400, /^topic must be/)
+  await refused({}, { ...TOPIC, namespace: '*' }, 400, /^namespace must be/)
+  await refused({ payload: new Uint8Array(11) }, TOPIC, 400, /^payload must be at most 10/)
+  await refused({ metadata: { a: 5 } }, TOPIC, 400, /^metadata must be/)
+  await refused({ timestampMs: -1 }, TOPIC, 400, /^timestampMs must be/)
+  await t.rejects(events.consume(TOPIC, { group: '*' }), { code: 400 })
+  await t.rejects(events.read({ ...TOPIC, topic: '..' }), { code: 400 })
+  t.throws(() => events.listTopics('*'), { code: 400 })
+  t.throws(() => events.listGroups({ ...TOPIC, topic: '' }), { code: 400 })
+  t.throws(() => events.deleteGroup(TOPIC, ''), { code: 400 })
+  await t.rejects(events.deleteTopic({ ...TOPIC, topic: '' }), { code: 400 })
+  t.strictSame(await events.listTopics(), [])
+})
+
+t.test('a payload leaves room for what an adapter keeps besides', async (t) => {
+  t.equal(open(t, { maxPayloadBytes: 1e9 }).events.maxPayloadBytes, 4 * 1024 * 1024)
+  t.equal(open(t).events.maxPayloadBytes, 1024 * 1024)
+  const { events } = open(t, {}, { maxEventBytes: 100_000 })
+  t.equal(events.maxPayloadBytes, 100_000 - 16 * 1024 - 2048)
+})
+
+t.test('topics, groups and consumers are bounded', async (t) => {
+  const { events } = open(t, { maxTopics: 2, maxGroups: 2, maxConsumers: 3, retainMs: 100_000 })
+  await publish(events)
+  await publish(events, {}, { ...TOPIC, topic: 'other' })
+  await t.rejects(publish(events, {}, { ...TOPIC, topic: 'third' }), {
+    code: 429,
+    message: 'the namespace mx has 2 topics already',
+  })
+  await publish(events)
+  const consumers = await Promise.all(
+    ['a', 'b', 'b'].map((group) => events.consume(TOPIC, { group })),
+  )
+  await t.rejects(events.consume(TOPIC), { code: 429, message: 'there are 3 consumers already' })
+  await consumers[0]!.leave()
+  await t.rejects(events.consume(TOPIC, { group: 'c' }), {
+    code: 429,
+    message: 'the topic has 2 groups already',
+  })
+  await events.deleteGroup(TOPIC, 'a')
+  await events.consume(TOPIC, { group: 'c' })
+})
+
+t.test('a topic that is consumed counts, too, and one that was deleted does not', async (t) => {
+  const { events } = open(t, { maxTopics: 2, retainMs: 100_000 })
+  const [one, two, three] = ['one', 'two', 'three'].map((topic) => ({ ...TOPIC, topic }))
+  const consumer = await events.consume(one!, { group: 'g' })
+  await publish(events, {}, two)
+  const tooMany = [events.consume(three!, { group: 'g' }), publish(events, {}, three)]
+  for (const wrong of tooMany)
+    await t.rejects(wrong as Promise<unknown>, {
+      code: 429,
+      message: 'the namespace mx has 2 topics already',
+    })
+  t.match(await events.listTopics(), [one!, two!], 'nothing is left of it')
+  await publish(events, {}, { ...three!, namespace: 'other' })
+  const told = t.rejects(consumer.next(), { code: 410, message: 'the topic one was deleted' })
+  t.equal(await events.deleteTopic(one!), true)
+  t.equal(await events.deleteTopic(one!), false)
+  await told
+  await consumer.leave()
+  t.equal((await publish(events, {}, three)).sequence, 1)
+})
+
+t.test('a topic without events and groups is forgotten, and does not count any more', async (t) => {
+  const { events, clock } = open(t, { maxTopics: 1, retention: { maxAgeMs: 1000 } })
+  await publish(events)
+  const other = { ...TOPIC, topic: 'other' }
+  clock.ms += 1999
+  await until(async () => (await events.listTopics())[0]?.first === 2)
+  await t.rejects(publish(events, {}, other), { code: 429 })
+  clock.ms++
+  const isAdmitted = () =>
+    publish(events, {}, other).then(
+      () => true,
+      () => false,
+    )
+  await until(isAdmitted)
+  t.match(await events.listTopics(), [other])
+})
+
+t.test('events are refused while too many wait', async (t) => {
+  const { events } = open(t, { maxWaitingBytes: 2000 })
+  await publish(events)
+  const first = publish(events, { payload: new Uint8Array(3000) })
+  await t.rejects(publish(events), { code: 503, message: 'too many events are waiting' })
+  await first
+  await publish(events)
+})
+
+t.test('topics keep what they should, each its own', async (t) => {
+  const { events, clock } = open(t, {
+    retention: { maxAgeMs: 1000 },
+    topics: { long: { maxAgeMs: 5000 }, small: { maxBytes: 1 } },
+  })
+  const topics = ['long', 'orders', 'small'].map((topic) => ({ namespace: 'mx', topic }))
+  for (const topic of topics) for (let i = 0; i < 3; i++) await publish(events, {}, topic)
+  const kept = async () =>
+    (await events.listTopics()).map(({ topic, first, last }) => `${topic} ${last - first + 1}`)
+  await until(async () => (await kept())[2] === 'small 1')
+  t.strictSame(await kept(), ['long 3', 'orders 3', 'small 1'])
+  clock.ms += 1000
+  await until(async () => (await kept())[1] === 'orders 0')
+  t.strictSame(await kept(), ['long 3', 'orders 0', 'small 0'])
+  t.equal((await publish(events)).sequence, 4, 'sequences go on')
+  clock.ms += 4000
+  await until(async () => (await kept())[0] === 'long 0')
+})
+
+t.test(
+  'an event that came too often is moved to the dead letters, and not lost on the way',
+  async (t) => {
+    const { events, memory } = open(t)
+    const dead = { ...TOPIC, topic: 'orders.dead' }
+    const { id } = await publish(events, { metadata: { a: 'b' } })
+    const options = { group: 'g', start: { sequence: 1 }, autoAck: false, ackWaitMs: 60_000 }
+    const consumer = await events.consume(TOPIC, { ...options, retryLimit: 1 })
+    await consumer.next()
+    await consumer.nack(id, 0)
+    t.strictSame((await events.read(dead)).events, [])
+    await consumer.next()
+    await consumer.nack(id, 0)
+    const { events: letters } = await events.read(dead)
+    t.equal(letters.length, 1)
+    t.match(letters[0]!.metadata, {
+      a: 'b',
+      'dead-topic': 'orders',
+      'dead-group': 'g',
+      'dead-id': id,
+      'dead-attempts': '2',
+      'dead-reason': 'nack',
+    })
+    t.equal(Buffer.from(letters[0]!.payload).toString(), 'payload')
+    t.same(await memory.listGroups!(TOPIC), [{ name: 'g', acked: 1, pending: 0 }])
+  },
+)
+
+t.test('what cannot be put among the dead letters stays where it is', async (t) => {
+  const memory = createMemoryEvents()
+  let isFull = false
+  let refused = 0
+  const adapter: Partial<EventsAdapter> = {
+    ...memory,
+    append: (batch) => {
+      if (!isFull) return memory.append(batch)
+      refused++
+      throw refuse(507, 'no room')
+    },
+  }
+  // Of what is full the adapter tells.
+  const { events } = open(t, { onError: (error) => t.error(error) }, adapter)
+  const { id } = await publish(events)
+  isFull = true
+  const options = { group: 'g', start: { sequence: 1 }, autoAck: false, retryLimit: 0 }
+  const consumer = await events.consume(TOPIC, { ...options, ackWaitMs: 20 })
+  await consumer.next()
+  await t.rejects(async () => consumer.nack(id, 0), { code: 507 })
+  const next = consumer.next()
+  const alive = setInterval(() => {}, 1000)
+  await until(() => refused > 2)
+  t.pass('tried again when its time is over')
+  isFull = false
+  await until(async () => (await events.read({ ...TOPIC, topic: 'orders.dead' })).events.length > 0)
+  clearInterval(alive)
+  t.match(await memory.listGroups!(TOPIC), [{ acked: 1 }])
+  await consumer.leave()
+  t.strictSame(await next, [])
+})
+
+t.test(
+  'closing lets go of consumers, waits for what is being stored, and then takes nothing',
+  async (t) => {
+    const { events } = open(t)
+    const consumer = await events.consume(TOPIC)
+    const next = consumer.next()
+    const publishing = publish(events)
+    await events.endConsumers()
+    t.strictSame(await next, [])
+    await t.rejects(events.consume(TOPIC), { code: 503, message: 'the events are closed' })
+    t.ok(await publish(events), 'publishing goes on')
+    await events.close()
+    t.ok(await publishing)
+    await t.rejects(publish(events), { code: 503 })
+    await t.rejects(events.read(TOPIC), { code: 503 })
+    t.throws(() => events.listTopics(), { code: 503 })
+    t.throws(() => events.listGroups(TOPIC), { code: 503 })
+    t.throws(() => events.deleteGroup(TOPIC, 'g'), { code: 503 })
+    await t.rejects(events.deleteTopic(TOPIC), { code: 503 })
+    await events.close()
+  },
+)
+
+t.test('who joins while all are leaving leaves, too', async (t) => {
+  const memory = createMemoryEvents()
+  let onJoin: () => void = () => {}
+  const joined = new Promise<void>((resolve) => {
+    onJoin = resolve
+  })
+  let left = 0
+  const { events } = open(
+    t,
+    {},
+    {
+      ...memory,
+      async join(topic, group) {
+        await joined
+        const member = await memory.join(topic, group)
+        return {
+          pull: member.pull,
+          leave() {
+            left++
+            return member.leave()
+          },
+        }
+      },
+    },
+  )
+  const consuming = t.rejects(events.consume(TOPIC), { code: 503 })
+  const ending = events.endConsumers()
+  onJoin()
+  await consuming
+  await ending
+  t.equal(left, 1)
+})
+
+t.test('an adapter without groups to care for has none', async (t) => {
+  const { listGroups: _, deleteGroup: __, deleteTopic: ___, ...rest } = createMemoryEvents()
+  const events = createEvents(rest)
+  t.teardown(events.close)
+  t.strictSame(await events.listGroups(TOPIC), [])
+  t.equal(await events.deleteGroup(TOPIC, 'g'), false)
+  t.equal(await events.deleteTopic(TOPIC), false)
+  await events.consume(TOPIC, { group: 'g' })
+})

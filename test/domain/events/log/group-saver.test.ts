@@ -1,0 +1,60 @@
+import t from 'tap'
+import { createGroupSaver } from '../../../../domain/events/log/group-saver.ts'
+import type { GroupSave } from '../../../../domain/events/log/log.ts'
+
+const TOPIC = { namespace: 'mx', topic: 'a' }
+
+/** Keeps what is saved; each commit is done when the test says so. */
+function open() {
+  const commits: { saves: readonly GroupSave[]; done: (error?: Error) => void }[] = []
+  const saver = createGroupSaver({
+    saveGroups: (saves) =>
+      new Promise((resolve, reject) => {
+        commits.push({ saves, done: (error) => (error ? reject(error) : resolve()) })
+      }),
+  })
+  const next = async () => {
+    while (commits.length === 0) await new Promise(setImmediate)
+    return commits.shift()!
+  }
+  return { saver, next }
+}
+
+const makeGroup = (text: { value: string | undefined }) => ({
+  format: () => (text.value === undefined ? undefined : Buffer.from(text.value)),
+})
+
+t.test('a group is saved once a turn, as it is by then, together with others', async (t) => {
+  const { saver, next } = open()
+  const text = { value: 'one' }
+  const group = makeGroup(text)
+  const saved = [saver.save(TOPIC, 'a', group), saver.save(TOPIC, 'a', group)]
+  const other = saver.save(TOPIC, 'b', makeGroup({ value: 'other' }))
+  text.value = 'two'
+  const { saves, done } = await next()
+  t.strictSame(
+    saves.map(({ name, state }) => [name, Buffer.from(state!).toString()]),
+    [
+      ['a', 'two'],
+      ['b', 'other'],
+    ],
+  )
+  const later = saver.save(TOPIC, 'a', group)
+  done()
+  await Promise.all([...saved, other])
+  const again = await next()
+  t.equal(again.saves.length, 1, 'what came while it was being saved is saved again')
+  again.done()
+  await later
+  await saver.drained()
+})
+
+t.test('a group that is over is not saved', async (t) => {
+  const { saver, next } = open()
+  await saver.save(TOPIC, 'a', makeGroup({ value: undefined }))
+  const saved = saver.save(TOPIC, 'b', makeGroup({ value: 'b' }))
+  const { saves, done } = await next()
+  t.equal(saves.length, 1)
+  done(new Error('full'))
+  await t.rejects(saved, { message: 'full' })
+})

@@ -1,0 +1,171 @@
+import t, { type Test } from 'tap'
+import type { EventDelivery } from '../../../../core/contracts/events.ts'
+import { createLogGroup } from '../../../../domain/events/log/group.ts'
+import { type GroupProgress, parseGroupState } from '../../../../domain/events/log/group-state.ts'
+import { createTestLog, LOG_TOPIC } from '../../../fixtures/event-log.ts'
+
+const FROM_START: GroupProgress = { acked: 0, ahead: [], sinceMs: undefined, attempts: new Map() }
+const LONG_MS = 60_000
+const MUCH = 1e9
+
+function open(t: Test, times: readonly number[], from: Partial<GroupProgress> = {}) {
+  const log = createTestLog()
+  log.add(...times)
+  let saves = 0
+  const group = createLogGroup({
+    log,
+    topic: LOG_TOPIC,
+    from: { ...FROM_START, ...from },
+    save: () => {
+      saves++
+    },
+  })
+  t.teardown(group.close)
+  return {
+    log,
+    group,
+    member: group.join(LONG_MS),
+    saves: () => saves,
+    state: () => parseGroupState(group.format()!),
+  }
+}
+
+function toPairs(deliveries: readonly EventDelivery[]): [number, number][] {
+  return deliveries.map(({ event, attempt }) => [event.sequence, attempt])
+}
+
+t.test(
+  'it goes on where it was, with what was done and how often the rest was pulled',
+  async (t) => {
+    const { member, state } = open(t, [1, 2, 3, 4, 5], {
+      acked: 1,
+      ahead: [3],
+      attempts: new Map([[4, 2]]),
+    })
+    t.strictSame(state().attempts, new Map([[4, 2]]), 'what was not pulled since is not forgotten')
+    const deliveries = await member.pull(10, MUCH)
+    t.strictSame(toPairs(deliveries), [
+      [2, 1],
+      [4, 3],
+      [5, 1],
+    ])
+    deliveries[2]!.ack()
+    t.match(state(), { acked: 1, ahead: [3, 5] })
+    deliveries[0]!.ack()
+    t.match(state(), { acked: 3, ahead: [5] })
+  },
+)
+
+t.test(
+  'counts of what is pulled again are kept, those of first attempts once it is left',
+  async (t) => {
+    const { group, member, state, saves } = open(t, [1, 2])
+    const [first] = await member.pull(2, MUCH)
+    t.equal(saves(), 0, 'to pull is not worth a write')
+    t.strictSame(state().attempts, new Map())
+    first!.nack(0)
+    await member.pull(1, MUCH)
+    t.equal(saves(), 1)
+    t.strictSame(state().attempts, new Map([[1, 2]]))
+    void member.leave()
+    t.strictSame(
+      state().attempts,
+      new Map([
+        [1, 2],
+        [2, 1],
+      ]),
+    )
+    t.equal(group.size, 0)
+  },
+)
+
+t.test('one that is never done does not let what is remembered grow', async (t) => {
+  const times = Array.from({ length: 10_100 }, (_, i) => i)
+  const { member, state } = open(t, times)
+  let first: EventDelivery | undefined
+  let pulled = 0
+  while (pulled < 10_000) {
+    const deliveries = await member.pull(1000, MUCH)
+    first ??= deliveries[0]
+    pulled += deliveries.length
+    for (const delivery of deliveries) if (delivery !== first) delivery.ack()
+  }
+  t.equal(pulled, 10_000)
+  let isThere = false
+  const next = member.pull(1000, MUCH).then((deliveries) => {
+    isThere = true
+    return deliveries
+  })
+  await new Promise(setImmediate)
+  t.equal(isThere, false, 'nothing more comes before the first is done')
+  t.equal([...state().ahead].length, 9999)
+  first!.ack()
+  t.equal((await next).length, 100)
+  t.match(state(), { acked: 10_000, ahead: [] })
+})
+
+t.test('what retention has removed is done with', async (t) => {
+  const { log, member, state } = open(t, [1, 2, 3, 4, 5, 6])
+  const [one, two] = await member.pull(3, MUCH)
+  two!.nack(0)
+  log.removeTo(4)
+  t.strictSame(toPairs(await member.pull(10, MUCH)), [
+    [5, 1],
+    [6, 1],
+  ])
+  t.match(state(), { acked: 4, ahead: [] })
+  one!.ack()
+  t.match(state(), { acked: 4 })
+  t.equal(state().attempts.size, 0)
+})
+
+t.test('what is passed over by time is done with, a part at a time', async (t) => {
+  const { log, group, member, state } = open(t, [], { sinceMs: 100 })
+  log.add(200, ...Array.from({ length: 3500 }, (_, i) => i % 100), 150)
+  t.strictSame(toPairs(await member.pull(1, MUCH)), [[1, 1]])
+  const alive = setInterval(() => {}, 1000)
+  t.strictSame(toPairs(await member.pull(1, MUCH)), [[3502, 1]])
+  clearInterval(alive)
+  t.equal(state().acked, 0)
+  t.equal([...state().ahead].length, 3500)
+  const waiting = member.pull(1, MUCH)
+  log.add(99, 100)
+  group.wake()
+  t.strictSame(toPairs(await waiting), [[3504, 1]])
+})
+
+t.test('who leaves sets free what it has, for those who wait', async (t) => {
+  const { group, member } = open(t, [1, 2])
+  await member.pull(2, MUCH)
+  const other = group.join(LONG_MS)
+  const waiting = other.pull(5, MUCH)
+  void member.leave()
+  t.strictSame(toPairs(await waiting), [
+    [1, 2],
+    [2, 2],
+  ])
+  t.strictSame(await member.pull(5, MUCH), [])
+})
+
+t.test('each member has its own time', async (t) => {
+  const { group, member } = open(t, [1, 2])
+  const short = group.join(30)
+  await member.pull(1, MUCH)
+  await short.pull(1, MUCH)
+  const alive = setInterval(() => {}, 1000)
+  t.strictSame(toPairs(await member.pull(5, MUCH)), [[2, 2]])
+  clearInterval(alive)
+})
+
+t.test('once it has failed, nothing comes and nothing is kept', async (t) => {
+  const { group, member, saves } = open(t, [1])
+  const [delivery] = await member.pull(1, MUCH)
+  const waiting = t.rejects(member.pull(1, MUCH), { message: 'gone' })
+  group.fail(new Error('gone'))
+  await waiting
+  await t.rejects(member.pull(1, MUCH), { message: 'gone' })
+  delivery!.ack()
+  delivery!.nack(0)
+  t.equal(saves(), 0)
+  t.equal(group.format(), undefined)
+})

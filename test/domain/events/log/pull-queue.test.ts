@@ -1,0 +1,71 @@
+import t from 'tap'
+import type { EventDelivery } from '../../../../core/contracts/events.ts'
+import { createPulls } from '../../../../domain/events/log/pull-queue.ts'
+
+/** Numbers for those who pull, as if they were deliveries. */
+function open() {
+  const there: number[] = []
+  let failure: Error | undefined
+  const pulls = createPulls<string>((_, limit) => {
+    if (failure !== undefined) throw failure
+    return there.splice(0, limit) as unknown as EventDelivery[]
+  })
+  return {
+    pulls,
+    give(...numbers: number[]) {
+      there.push(...numbers)
+      pulls.wake()
+    },
+    fail(error: Error) {
+      failure = error
+    },
+  }
+}
+
+t.test('what is there is taken at once', async (t) => {
+  const { pulls, give } = open()
+  give(1, 2, 3)
+  t.strictSame(await pulls.pull('a', 2, 1), [1, 2])
+  t.strictSame(await pulls.pull('a', 2, 1), [3])
+})
+
+t.test('who has waited longest is the first to get something', async (t) => {
+  const { pulls, give } = open()
+  const all = ['a', 'b', 'c'].map((member) => pulls.pull(member, 2, 1))
+  give(1, 2, 3)
+  t.strictSame(await all[0], [1, 2])
+  t.strictSame(await all[1], [3])
+  give(4)
+  t.strictSame(await all[2], [4])
+})
+
+t.test('who comes does not get ahead of who waits', async (t) => {
+  const { pulls, give } = open()
+  const first = pulls.pull('a', 1, 1)
+  const second = pulls.pull('b', 1, 1)
+  give(1, 2)
+  t.strictSame(await Promise.all([first, second]), [[1], [2]])
+})
+
+t.test('who leaves gets nothing, the others go on waiting', async (t) => {
+  const { pulls, give } = open()
+  const [a, b] = [pulls.pull('a', 1, 1), pulls.pull('b', 1, 1)]
+  pulls.leave('a')
+  t.strictSame(await a, [])
+  give(1)
+  t.strictSame(await b, [1])
+})
+
+t.test('what fails is told to who pulls', async (t) => {
+  const { pulls, give, fail } = open()
+  const waiting = pulls.pull('a', 1, 1)
+  const rejected = t.rejects(waiting, { message: 'broken' })
+  fail(new Error('broken'))
+  give(1)
+  await rejected
+  await t.rejects(pulls.pull('a', 1, 1), { message: 'broken' })
+  const other = open()
+  const ended = t.rejects(other.pulls.pull('a', 1, 1), { message: 'over' })
+  other.pulls.fail(new Error('over'))
+  await ended
+})

@@ -1,0 +1,91 @@
+import t from 'tap'
+import type { EventRetention, EventsAdapter, TopicState } from '../../../core/contracts/events.ts'
+import { startRetention } from '../../../domain/events/retention.ts'
+
+const toState = (topic: string): TopicState => ({
+  namespace: 'mx',
+  topic,
+  first: 1,
+  last: 1,
+  bytes: 1,
+})
+
+/** An adapter that has something to remove for so many rounds. */
+function open(t: { teardown: (stop: () => unknown) => void }, topics: string[], rounds = 0) {
+  const calls: { topic: string; retention: EventRetention; nowMs: number }[] = []
+  const errors: unknown[] = []
+  const learnt: string[][] = []
+  const state = { failure: undefined as Error | undefined, rounds }
+  const adapter = {
+    listTopics: () => topics.map(toState),
+    retain: ({ topic }, retention, nowMs) => {
+      if (state.failure !== undefined) throw state.failure
+      calls.push({ topic, retention, nowMs })
+      return state.rounds-- > 0
+    },
+  } as Pick<EventsAdapter, 'listTopics' | 'retain'> as EventsAdapter
+  const retainer = startRetention(adapter, {
+    everyMs: 1,
+    nowMs: () => 5,
+    retentionOf: ({ topic }) => ({ maxAgeMs: topic.length, maxBytes: 7 }),
+    onTopics: (found) => learnt.push(found.map(({ topic }) => topic)),
+    onError: (error) => errors.push(error),
+  })
+  t.teardown(retainer.stop)
+  return { retainer, calls, errors, learnt, state }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
+}
+
+t.test('every topic is told what it may keep, again and again', async (t) => {
+  const { calls, learnt } = open(t, ['a', 'bcd'])
+  await until(() => calls.length >= 4)
+  t.strictSame(calls.slice(0, 2), [
+    { topic: 'a', retention: { maxAgeMs: 1, maxBytes: 7 }, nowMs: 5 },
+    { topic: 'bcd', retention: { maxAgeMs: 3, maxBytes: 7 }, nowMs: 5 },
+  ])
+  t.strictSame(learnt[0], ['a', 'bcd'])
+})
+
+t.test('a topic that has more to remove is told at once', async (t) => {
+  const { calls } = open(t, ['a', 'b'], 3)
+  await until(() => calls.length >= 5)
+  t.strictSame(
+    calls.slice(0, 5).map(({ topic }) => topic),
+    ['a', 'a', 'a', 'a', 'b'],
+  )
+})
+
+t.test('a new topic is told before the next look', async (t) => {
+  const { retainer, calls } = open(t, [])
+  retainer.begin({ namespace: 'mx', topic: 'new' })
+  t.match(calls, [{ topic: 'new' }])
+})
+
+t.test('a failure is told once, until it went well again', async (t) => {
+  const { errors, state, calls } = open(t, ['a'])
+  state.failure = new Error('away')
+  await until(() => errors.length === 1)
+  const before = calls.length
+  state.failure = undefined
+  await until(() => calls.length > before)
+  state.failure = new Error('again')
+  await until(() => errors.length === 2)
+  t.strictSame(
+    errors.map((error) => (error as Error).message),
+    ['away', 'again'],
+  )
+})
+
+t.test('stopped, it removes nothing more', async (t) => {
+  const { retainer, calls } = open(t, ['a'], Number.POSITIVE_INFINITY)
+  await until(() => calls.length > 2)
+  await retainer.stop()
+  const { length } = calls
+  // As long as another takes for several looks.
+  const other = open(t, ['b'])
+  await until(() => other.calls.length >= 5)
+  t.equal(calls.length, length)
+})

@@ -1,0 +1,90 @@
+import t from 'tap'
+import type { EventTopic, TopicState } from '../../../core/contracts/events.ts'
+import { createQuota } from '../../../core/limits/quota.ts'
+import { createKnownTopics } from '../../../domain/events/topic-cache.ts'
+
+const toTopic = (topic: string, namespace = 'mx'): EventTopic => ({ namespace, topic })
+const toState = (topic: string): TopicState => ({ ...toTopic(topic), first: 1, last: 1, bytes: 1 })
+const MANY = { maxTopics: 2, maxAllTopics: 100 }
+
+t.test(
+  'topics that are there are looked up once, and only so many more of a namespace are admitted',
+  async (t) => {
+    let looked = 0
+    const listTopics = () => {
+      looked++
+      return [toState('a')]
+    }
+    const known = createKnownTopics({ listTopics }, MANY)
+    t.equal(known.has(toTopic('a')), false)
+    t.equal(await known.admit(toTopic('a')), false)
+    t.equal(await known.admit(toTopic('b')), true)
+    t.equal(known.has(toTopic('b')), true)
+    t.equal(await known.admit(toTopic('b')), false)
+    await t.rejects(known.admit(toTopic('c')), {
+      code: 429,
+      message: 'the namespace mx has 2 topics already',
+    })
+    t.equal(await known.admit(toTopic('c', 'other')), true, 'others have theirs')
+    t.equal(looked, 1)
+  },
+)
+
+t.test('all namespaces together have a bound, too', async (t) => {
+  const known = createKnownTopics({ listTopics: () => [] }, { maxTopics: 2, maxAllTopics: 2 })
+  await known.admit(toTopic('a'))
+  await known.admit(toTopic('a', 'b'))
+  await t.rejects(known.admit(toTopic('a', 'c')), {
+    code: 429,
+    message: 'there are 2 topics of all namespaces already',
+  })
+})
+
+t.test('what is not there any more does not count', async (t) => {
+  const known = createKnownTopics({ listTopics: () => [toState('a'), toState('b')] }, MANY)
+  await t.rejects(known.admit(toTopic('c')), { code: 429 })
+  known.forget(toTopic('a'))
+  known.forget(toTopic('a'))
+  t.equal(await known.admit(toTopic('c')), true)
+  await t.rejects(known.admit(toTopic('d')), { code: 429 })
+  const isKnown = (topic: string): boolean => known.has(toTopic(topic))
+  known.learn([toState('d')])
+  t.same(['b', 'c', 'd'].map(isKnown), [false, true, true], 'c may be about to be made')
+  known.learn([toState('d')])
+  t.same(['c', 'd'].map(isKnown), [false, true])
+  t.equal(await known.admit(toTopic('e')), true)
+})
+
+t.test('what could not be looked up is looked up again', async (t) => {
+  let isAway = true
+  const listTopics = async () => {
+    if (isAway) throw new Error('away')
+    return []
+  }
+  const known = createKnownTopics({ listTopics }, MANY)
+  await t.rejects(known.admit(toTopic('a')), { message: 'away' })
+  isAway = false
+  t.equal(await known.admit(toTopic('a')), true)
+})
+
+t.test('a namespace has as many bytes of events as its quota says', async (t) => {
+  const state = (namespace: string, bytes: number) => ({
+    ...{ namespace, topic: 'orders', first: 1, last: 1, bytes },
+  })
+  const quota = createQuota('quota_events', { limit: 1000, namespaces: {} })
+  const adapter = { listTopics: () => [state('acme', 900), state('mx', 900)] }
+  const known = createKnownTopics(adapter, { maxTopics: 10, maxAllTopics: 10, quota })
+  const acme = { namespace: 'acme', topic: 'orders' }
+  t.notOk(await known.admit(acme))
+  known.addBytes(acme, 100)
+  t.throws(() => known.addBytes(acme, 1), {
+    ...{ id: 'events', code: 507 },
+    message: /^quota_events of namespace acme is reached: 1000 bytes of 1000b? in use; /,
+  })
+  known.addBytes({ ...acme, namespace: 'mx' }, 5000)
+  known.addBytes({ ...acme, namespace: 'other' }, 1000)
+  known.learn([state('acme', 400)])
+  known.addBytes(acme, 600)
+  known.learnBytes('acme', [])
+  known.addBytes(acme, 1000)
+})

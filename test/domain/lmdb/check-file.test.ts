@@ -1,0 +1,32 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { checkFile } from '../../../domain/lmdb/check-file.ts'
+import { openEnvironment } from '../../../domain/lmdb/environment.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+t.test('a file of LMDB is one, as is an empty one, and none at all', async (t) => {
+  const folder = makeTempFolder(t, 'check')
+  const file = join(folder, 'data.mdb')
+  t.notOk(checkFile(file))
+  writeFileSync(file, '')
+  t.notOk(checkFile(file))
+  await openEnvironment(folder, { what: 'it', isFlushed: false }).close()
+  t.ok(checkFile(file))
+  t.ok(readFileSync(file).length > 0)
+})
+
+t.test('what would end the process is refused', async (t) => {
+  const folder = makeTempFolder(t, 'check')
+  const file = join(folder, 'data.mdb')
+  await openEnvironment(folder, { what: 'it', isFlushed: false }).close()
+  const whole = readFileSync(file)
+  writeFileSync(file, whole.subarray(0, 20))
+  t.throws(() => checkFile(file), { message: `${file} is not a file of LMDB` })
+  writeFileSync(file, whole.subarray(0, 5000))
+  t.throws(() => checkFile(file), {
+    message: `${file} is cut off: what it leads to lies behind its 5000 bytes; restore it from a copy`,
+  })
+  writeFileSync(file, 'text '.repeat(10_000))
+  t.throws(() => checkFile(file), { message: `${file} is not a file of LMDB` })
+})

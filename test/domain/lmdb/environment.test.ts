@@ -1,0 +1,50 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openEnvironment } from '../../../domain/lmdb/environment.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const OPTIONS = { what: 'the store', isFlushed: false }
+
+t.test('the folder is made, for its owner alone', async (t) => {
+  const folder = join(makeTempFolder(t, 'environment'), 'a/b')
+  const { close } = openEnvironment(folder, OPTIONS)
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  for (const name of ['data.mdb', 'lock.mdb'])
+    t.equal(statSync(join(folder, name)).mode & 0o777, 0o600)
+  await close()
+})
+
+t.test('a folder that cannot be used is named', (t) => {
+  const file = join(makeTempFolder(t, 'environment'), 'file')
+  writeFileSync(file, '')
+  t.throws(() => openEnvironment(join(file, 'a'), OPTIONS), {
+    message: new RegExp(`^the store cannot be opened in ${file}/a: ENOTDIR`),
+  })
+  t.end()
+})
+
+t.test('a file that is none of LMDB is named, and left as it is', (t) => {
+  const folder = makeTempFolder(t, 'environment')
+  const file = join(folder, 'data.mdb')
+  writeFileSync(file, 'x'.repeat(10_000))
+  t.throws(() => openEnvironment(folder, OPTIONS), {
+    message: `the store cannot be opened in ${folder}: ${file} is not a file of LMDB`,
+  })
+  t.equal(statSync(file).size, 10_000)
+  t.end()
+})
+
+t.test('what a transaction writes can be read once it is done, by others not before', async (t) => {
+  const { openTable, transact, close } = openEnvironment(makeTempFolder(t, 'environment'), OPTIONS)
+  const records = openTable('records')
+  t.teardown(close)
+  const key = Buffer.from('a')
+  const done = transact(() => {
+    void records.put(key, Buffer.from('b'))
+    return records.getBinary(key)!.toString()
+  })
+  t.equal(records.getBinary(key), undefined)
+  t.equal(await done, 'b')
+  t.equal(records.getBinary(key)!.toString(), 'b')
+})

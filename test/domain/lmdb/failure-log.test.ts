@@ -1,0 +1,94 @@
+import t, { type Test } from 'tap'
+import { createFailures } from '../../../domain/lmdb/failure-log.ts'
+import { mountSmallDisk } from '../../fixtures/small-disk.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const MAP_FULL = Object.assign(new Error('map full'), { code: -30792 })
+const NO_ROOM = Object.assign(new Error('no space left'), { code: 28 })
+const BROKEN = Object.assign(new Error('input/output error'), { code: 5 })
+
+function open(folder: string) {
+  const told: string[] = []
+  const clock = { nowMs: 0 }
+  const failures = createFailures({
+    what: 'the store',
+    folder,
+    onWarning: (message) => told.push(message),
+    nowMs: () => clock.nowMs,
+  })
+  return { ...failures, told, clock }
+}
+
+function openInTemp(t: Test) {
+  const folder = makeTempFolder(t, 'failures')
+  return { folder, ...open(folder) }
+}
+
+t.test('nothing is told of a file that can be written', async (t) => {
+  const { onSuccess, told } = openInTemp(t)
+  onSuccess()
+  t.same(told, [])
+})
+
+t.test('that it is full is told once, and once that it is not', async (t) => {
+  const { folder, onFailure, onSuccess, told, clock } = openInTemp(t)
+  for (let i = 0; i < 100; i++) onFailure(MAP_FULL)
+  t.same(told.splice(0), [
+    `the store is full: no space left in ${folder}; writes are rejected until space is free`,
+  ])
+  clock.nowMs = 11_000
+  for (let i = 0; i < 100; i++) onSuccess()
+  t.same(told, [`the store can be written again, after 11 s: ${folder}`])
+})
+
+t.test('writes that succeed and fail in turns are told of once', async (t) => {
+  const { onFailure, onSuccess, told, clock } = openInTemp(t)
+  for (; clock.nowMs < 60_000; clock.nowMs += 1000) {
+    onFailure(MAP_FULL)
+    onSuccess()
+  }
+  t.equal(told.length, 1)
+})
+
+t.test('another reason is told in its words', async (t) => {
+  const { folder, onFailure, told } = openInTemp(t)
+  onFailure(BROKEN)
+  t.same(told, [
+    `the store cannot be written in ${folder}, and writing is refused until it can: input/output error`,
+  ])
+})
+
+t.test('a disk that is nearly full is no room yet', (t) => {
+  const disk = mountSmallDisk(t, 8)
+  if (disk !== undefined) {
+    const { onFailure, onSuccess, told, clock } = open(disk.folder)
+    onFailure(NO_ROOM)
+    clock.nowMs = 60_000
+    onSuccess()
+    t.equal(told.length, 1)
+    disk.resize(64)
+    onSuccess()
+    t.equal(told.length, 2)
+  }
+  t.end()
+})
+
+t.test('what has no room is not tried again at once, unless there is more', (t) => {
+  const disk = mountSmallDisk(t, 8)
+  if (disk !== undefined) {
+    const { onFailure, findReason, clock } = open(disk.folder)
+    t.equal(findReason(), undefined)
+    onFailure(NO_ROOM)
+    t.equal(findReason(), NO_ROOM)
+    clock.nowMs = 2000
+    t.equal(findReason(), undefined, 'a while later it is')
+    onFailure(NO_ROOM)
+    disk.resize(9)
+    t.equal(findReason(), undefined, 'with more room it is')
+    onFailure(BROKEN)
+    disk.resize(64)
+    onFailure(BROKEN)
+    t.equal(findReason(), undefined, 'what else fails is')
+  }
+  t.end()
+})

@@ -1,0 +1,55 @@
+import t from 'tap'
+import { listServers, type ServerTree, toGraph } from '../../../domain/mesh/graph.ts'
+import { toServerKey } from '../../../domain/mesh/names.ts'
+import { formatServer } from '../../../domain/mesh/registry/entry.ts'
+import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
+
+/** The table of a, which has learnt of these servers by b. */
+function open(peers: Readonly<Record<string, string>>): RouteTable {
+  const table = createRouteTable({ id: 'a', onChange: () => {} })
+  table.setPeer('b', 1)
+  const toEntry = (id: string): string =>
+    formatServer({ address: `mx://${id}:1`, peers: peers[id]!.split('') })
+  table.setOwn(toServerKey('a'), toEntry('a'))
+  table.setOwn('greeter', '[]')
+  const ways: Record<string, string> = { b: 'b', c: 'bc', d: 'bd' }
+  for (const [id, way] of Object.entries(ways)) {
+    const path = way.split('')
+    if (peers[id] !== undefined)
+      table.learn('b', toServerKey(id), { path, metric: path.length, entry: toEntry(id) })
+  }
+  return table
+}
+
+const toText = ({ id, peers }: ServerTree): string =>
+  peers.length === 0 ? id : `${id}(${peers.map(toText).join(' ')})`
+
+t.test('the servers there is a way to, the nearest first', (t) => {
+  t.strictSame(
+    listServers(open({ a: 'b', b: 'acd', c: 'bd', d: 'bc' })).map(({ id, hops, address }) => [
+      id,
+      hops,
+      address,
+    ]),
+    [
+      ['a', 0, 'mx://a:1'],
+      ['b', 1, 'mx://b:1'],
+      ['c', 2, 'mx://c:1'],
+      ['d', 2, 'mx://d:1'],
+    ],
+  )
+  t.end()
+})
+
+t.test('the graph names all links, and the peers of each server once', (t) => {
+  const graph = (peers: Record<string, string>, depth = 9): string =>
+    toText(toGraph(open(peers), 'a', depth))
+  t.equal(graph({ a: '' }), 'a')
+  t.equal(graph({ a: 'b', b: 'ac', c: 'b' }), 'a(b(c))')
+  t.equal(graph({ a: 'b', b: 'acd', c: 'bd', d: 'bc' }), 'a(b(c(d) d(c)))')
+  t.equal(graph({ a: 'b', b: 'acd', c: 'bd', d: 'bc' }, 1), 'a(b)')
+  t.equal(graph({ a: 'b', b: 'acd', c: 'bd', d: 'bc' }, 2), 'a(b(c d))')
+  t.equal(graph({ a: 'b', b: 'ax' }), 'a(b(x))', 'one there is no way to, too')
+  t.equal(graph({ a: 'bc', b: 'ac', c: 'ba' }), 'a(b(c) c(b))')
+  t.end()
+})

@@ -1,0 +1,105 @@
+import t from 'tap'
+import type { Service } from '../../../../core/contracts/registry.ts'
+import {
+  formatServer,
+  formatVersions,
+  isCallable,
+  parseServer,
+  parseVersions,
+  readServer,
+  readVersions,
+} from '../../../../domain/mesh/registry/entry.ts'
+import { makeNode, makeService } from '../../../fixtures/services.ts'
+
+const ENDPOINT = {
+  name: 'A.B',
+  request: {
+    name: 'Request',
+    type: 'Request',
+    values: [{ name: 'a', type: 'string', values: [] }],
+  },
+  response: { name: '', type: '', values: [] },
+  metadata: { stream: 'true' },
+}
+const FULL: Service = {
+  ...makeService('greeter', ['127.0.0.1:1'], 'v2'),
+  metadata: { owner: 'ann' },
+  endpoints: [ENDPOINT],
+}
+
+t.test('an entry holds what is known of all versions, but not where they run', (t) => {
+  const entry = formatVersions([FULL, makeService('greeter', ['127.0.0.1:2'], 'v1')])
+  t.notMatch(entry, '127.0.0.1')
+  const node = makeNode('peer:1')
+  t.strictSame(parseVersions('greeter', entry, [node]), [
+    makeService('greeter', [node], 'v1'),
+    { ...FULL, nodes: [node] },
+  ])
+  t.end()
+})
+
+t.test('what was sent as an entry is read as the same entry', (t) => {
+  const entry = formatVersions([FULL, makeService('greeter', [], 'v1')])
+  t.equal(readVersions(JSON.parse(entry), 'entry'), entry)
+  const more = [{ version: 'v', metadata: {}, endpoints: [{ name: 'A.B', x: 1 }], nodes: [1] }]
+  t.notMatch(readVersions(more, 'entry'), /nodes|"x"/, 'without what does not belong there')
+  t.end()
+})
+
+t.test('what is wrong with an entry is named', (t) => {
+  const version = { version: 'v', metadata: {}, endpoints: [] }
+  const wrong: [value: unknown, message: string][] = [
+    [undefined, 'e must be a list of versions'],
+    [[], 'e must be a list of versions'],
+    [[1], 'e[0] must be an object'],
+    [
+      [{ ...version, version: '' }],
+      'e[0].version must be 1 to 253 visible ASCII characters, once each',
+    ],
+    [[version, version], 'e[1].version must be 1 to 253 visible ASCII characters, once each'],
+    [[{ ...version, endpoints: {} }], 'e[0].endpoints must be a list'],
+    [[{ ...version, endpoints: [null] }], 'e[0].endpoints[0] must be an object'],
+    [[{ ...version, endpoints: [{ name: 1 }] }], 'e[0].endpoints[0].name must be a string'],
+    [[{ ...version, metadata: { a: 1 } }], 'e[0].metadata.a must be a string'],
+    [[{ ...version, metadata: [] }], 'e[0].metadata must be an object'],
+  ]
+  for (const [value, message] of wrong)
+    t.throws(() => readVersions(value, 'e'), { name: 'TypeError', message }, message)
+  t.end()
+})
+
+t.test('a service is told of when peers can call it', (t) => {
+  const plain = makeService('shop', ['127.0.0.1:1'])
+  const speaks = (protocol: string) => makeService('shop', [makeNode('a:1', { protocol })])
+  t.notOk(isCallable([]))
+  t.notOk(isCallable([plain]), 'plain HTTP')
+  t.notOk(isCallable([speaks('http')]))
+  t.ok(isCallable([speaks('mx')]))
+  t.ok(isCallable([plain, speaks('mxs')]), 'some version can')
+  t.ok(isCallable([{ ...plain, endpoints: [ENDPOINT] }]), 'the plain form of the call protocol')
+  t.ok(isCallable([{ ...plain, nodes: [], endpoints: [ENDPOINT] }]), 'of a list without nodes')
+  t.notOk(isCallable([{ ...FULL, name: 'store' }]), 'every server has its own')
+  t.end()
+})
+
+t.test('the entry of a server', (t) => {
+  const server = { address: 'mx://a:1', peers: ['b', 'c'] }
+  const entry = formatServer(server)
+  t.strictSame(parseServer(entry), server)
+  t.equal(readServer(JSON.parse(entry), 'e'), entry)
+  t.equal(
+    readServer({ address: '', peers: [], more: 1 }, 'e'),
+    formatServer({ address: '', peers: [] }),
+  )
+  const wrong: [value: unknown, message: string][] = [
+    [[], 'e must be an object'],
+    [{ peers: [] }, 'e.address must be empty, mx://host:port or mxs://host:port'],
+    [{ address: 'a:1', peers: [] }, 'e.address must be empty, mx://host:port or mxs://host:port'],
+    [{ address: '' }, 'e.peers must be at most 64 ids of servers'],
+    [{ address: '', peers: ['@'] }, 'e.peers must be at most 64 ids of servers'],
+    [{ address: '', peers: Array(65).fill('a') }, 'e.peers must be at most 64 ids of servers'],
+  ]
+  for (const [value, message] of wrong)
+    t.throws(() => readServer(value, 'e'), { name: 'TypeError', message }, message)
+  t.end()
+})

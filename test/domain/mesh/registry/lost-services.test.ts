@@ -1,0 +1,29 @@
+import t from 'tap'
+import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from '../../../../domain/mesh/limits.ts'
+import { createLostServices } from '../../../../domain/mesh/registry/lost-services.ts'
+import { makeService } from '../../../fixtures/services.ts'
+
+const toLost = (name: string, bytes: number) => ({
+  name,
+  services: [makeService(name, [])],
+  owners: ['b'],
+  bytes,
+  ageMs: 0,
+})
+
+// How long they stay is tested with the registry (route-registry.test.ts).
+t.test('lost services have the bounds of one peer, and the oldest make room', async (t) => {
+  const lost = createLostServices({ isReachable: () => false, nowMs: () => 0 })
+  for (let i = 0; i < MAX_DESTINATIONS; i++) lost.add(toLost(`s${i}`, 1))
+  t.equal(lost.list().length, MAX_DESTINATIONS)
+  t.strictSame(lost.add(toLost('more', 1)), ['s0'])
+  t.strictSame(lost.add(toLost('s1', 1)), [], 'one that is there takes its own place')
+  const forgotten = lost.add(toLost('big', MAX_TOLD_BYTES - 2))
+  t.equal(forgotten.length, MAX_DESTINATIONS - 2)
+  t.strictSame(
+    lost.list().map(({ name }) => name),
+    ['more', 's1', 'big'],
+  )
+  t.strictSame(lost.add(toLost('too-big', MAX_TOLD_BYTES + 1)).at(-1), 'too-big')
+  t.strictSame(lost.list(), [])
+})

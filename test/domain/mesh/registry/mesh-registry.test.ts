@@ -1,0 +1,117 @@
+import t from 'tap'
+import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
+import type { Registry, Service } from '../../../../core/contracts/registry.ts'
+import { createNetwork } from '../../../../domain/mesh/network.ts'
+import { formatVersions } from '../../../../domain/mesh/registry/entry.ts'
+import { testRegistry } from '../../../contracts/registry.ts'
+import { turn } from '../../../fixtures/raw-backend.ts'
+import { makeNode, makeService, replaceServices } from '../../../fixtures/services.ts'
+
+t.test('what is registered here is told as by the registry that holds it', async (t) => {
+  testRegistry(t, async () => {
+    const memory = createMemoryRegistry()
+    t.teardown(() => memory.close?.())
+    const network = createNetwork({ id: 'a', registry: memory })
+    await network.start()
+    return { registry: network.registry, become: (all) => replaceServices(memory, all) }
+  })
+})
+
+/** The network of a, with the peer b, over a registry that answers at once, or later. */
+async function open(isAsync: boolean) {
+  const memory = createMemoryRegistry()
+  const registry: Registry = isAsync
+    ? {
+        ...memory,
+        getService: async (name) => memory.getService(name),
+        listServices: async () => memory.listServices(),
+      }
+    : memory
+  const network = createNetwork({ id: 'a', registry })
+  await network.start()
+  network.nodes.set('b', makeNode('b:1'))
+  network.table.setPeer('b', 1)
+  return { memory, network }
+}
+
+const THEIRS = {
+  path: ['b'],
+  metric: 0,
+  entry: formatVersions([makeService('s', [], 'v1'), makeService('s', [], 'v2')]),
+}
+const toText = ({ version, nodes }: Service): string =>
+  `${version}@${nodes.map(({ address }) => address).join()}`
+
+for (const later of [false, true])
+  t.test(`a registry that answers ${later ? 'later' : 'at once'}: it goes first`, async (t) => {
+    const { memory, network } = await open(later)
+    const { registry, table } = network
+    table.learn('b', 's', THEIRS)
+    const find = async () => (await registry.getService('s')).map(toText)
+    const list = async () => (await registry.listServices()).map(toText)
+    t.strictSame(
+      [await find(), await list()],
+      [
+        ['v1@b:1', 'v2@b:1'],
+        ['v1@b:1', 'v2@b:1'],
+      ],
+    )
+    const own = makeService('s', ['own:1'], 'v2')
+    await registry.register!(own)
+    t.strictSame([await find(), await list()], [['v2@own:1'], ['v2@own:1']], 'from then on')
+    t.strictSame(memory.getService('s'), [own], 'which is registered there')
+    await registry.deregister!(own)
+    await turn()
+    t.strictSame(
+      [await find(), await list()],
+      [
+        ['v1@b:1', 'v2@b:1'],
+        ['v1@b:1', 'v2@b:1'],
+      ],
+    )
+  })
+
+t.test('it is not closed by whoever was given it', async (t) => {
+  const { network } = await open(false)
+  t.equal(network.registry.close, undefined)
+})
+
+t.test('a service that is known here and does not run is called where it does', async (t) => {
+  const memory = createMemoryRegistry()
+  t.teardown(() => memory.close?.())
+  const known = makeService('s', [], 'v2')
+  const registry: Registry = {
+    ...memory,
+    // As Consul and Kubernetes do.
+    getService: (name) => {
+      const services = memory.getService(name)
+      return name === 's' && services.length === 0 ? [known] : services
+    },
+  }
+  const network = createNetwork({ id: 'a', registry })
+  await network.start()
+  network.nodes.set('b', makeNode('b:1'))
+  network.table.setPeer('b', 1)
+  const find = async () => (await network.registry.getService('s')).map(toText)
+  const told = new Map<string, string>()
+  const stop = network.registry.watch!(
+    ({ type, service }) => {
+      if (type === 'delete') told.delete(service.version)
+      else told.set(service.version, toText(service))
+    },
+    { service: 's' },
+  )
+  const isTold = async (...texts: string[]): Promise<void> => {
+    await turn()
+    t.strictSame([await find(), [...told.values()].sort()], [texts, texts])
+  }
+  t.strictSame(await find(), ['v2@'], 'it is known')
+  network.table.learn('b', 's', THEIRS)
+  await isTold('v1@b:1', 'v2@b:1')
+  const own = makeService('s', ['own:1'], 'v2')
+  await network.registry.register!(own)
+  await isTold('v2@own:1')
+  await network.registry.deregister!(own)
+  await isTold('v1@b:1', 'v2@b:1')
+  stop()
+})

@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
+import type { Registry, RegistryEvent, Service } from '../../../../core/contracts/registry.ts'
+import { follow } from '../../../../core/registry/merge-versions.ts'
+import { createNetwork } from '../../../../domain/mesh/network.ts'
+import { formatVersions } from '../../../../domain/mesh/registry/entry.ts'
+import { turn, until } from '../../../fixtures/raw-backend.ts'
+import { makeNode, makeService } from '../../../fixtures/services.ts'
+
+/** Which of the watches of a registry tells a turn late. */
+type Late = 'none' | 'of all' | 'of one'
+
+/** The network of a, with the peers b and c, over a registry that answers at once, or later. */
+async function open(isAsync: boolean, late: Late = 'none') {
+  const memory = createMemoryRegistry()
+  const registry: Registry = {
+    ...memory,
+    ...(isAsync && {
+      getService: async (name) => memory.getService(name),
+      listServices: async () => memory.listServices(),
+    }),
+    watch(listener, options = {}) {
+      const isLate = late === (options.service === undefined ? 'of all' : 'of one')
+      const hear = isLate ? (event: RegistryEvent) => setImmediate(listener, event) : listener
+      return memory.watch(hear, options)
+    },
+  }
+  const network = createNetwork({ id: 'a', registry })
+  await network.start()
+  for (const peer of ['b', 'c']) {
+    network.nodes.set(peer, makeNode(`${peer}:1`))
+    network.table.setPeer(peer, 1)
+  }
+  return { memory, network }
+}
+
+const format = (...versions: string[]): string =>
+  formatVersions(versions.map((version) => makeService('s', [], version)))
+const theirs = (path: string, ...versions: string[]) => ({
+  path: path.split(''),
+  metric: path.length,
+  entry: format(...versions),
+})
+const toText = ({ version, nodes }: Service): string =>
+  `${version}@${nodes.map(({ address }) => address).join()}`
+
+const VERSION = fc.constantFrom('v1', 'v2', 'v3')
+const STEP = fc.oneof(
+  fc.record({ what: fc.constantFrom('register', 'deregister'), version: VERSION }),
+  fc.record({
+    what: fc.constantFrom('b', 'c'),
+    version: fc.constantFrom('v1', 'v2', 'v3', 'v1 v2', 'v2 v3', ''),
+  }),
+  fc.record({ what: fc.constantFrom('wait', 'ask'), version: fc.constant('') }),
+)
+
+t.test('whoever watches learns what whoever asks is told, whatever comes and goes', async () => {
+  const property = fc.asyncProperty(
+    fc.record({
+      isAsync: fc.boolean(),
+      late: fc.constantFrom<Late>('none', 'of all', 'of one'),
+      watchesOne: fc.boolean(),
+    }),
+    fc.array(STEP, { maxLength: 30, size: 'max' }),
+    async ({ isAsync, late, watchesOne }, steps) => {
+      const { memory, network } = await open(isAsync, late)
+      const { registry, table } = network
+      let picture: readonly Service[] = []
+      /** What was told while somebody asks counts behind the answer, as for a directory. */
+      let events: RegistryEvent[] = []
+      const hear = (event: RegistryEvent): void => {
+        events.push(event)
+        picture = follow(picture, event)
+      }
+      const stop = registry.watch!(hear, watchesOne ? { service: 's' } : {})
+      for (const { what, version } of steps) {
+        const own = makeService('s', [`own-${version}:1`], version)
+        if (what === 'register') memory.register(own)
+        else if (what === 'deregister') memory.deregister(own)
+        else if (what === 'wait') await turn()
+        else if (what === 'ask') {
+          events = []
+          const answer = await registry.getService('s')
+          picture = events.reduce(follow, answer)
+        } else
+          table.learn(what, 's', version === '' ? undefined : theirs(what, ...version.split(' ')))
+      }
+      for (let turns = 0; turns < 4; turns++) await turn()
+      const asked = await registry.getService('s')
+      const sort = (services: readonly Service[]) => services.map(toText).sort().join(' ')
+      stop()
+      network.close()
+      memory.close?.()
+      if (sort(picture) !== sort(asked)) throw new Error(`${sort(picture)} is not ${sort(asked)}`)
+    },
+  )
+  await fc.assert(property, { numRuns: 600 })
+})
+
+t.test('a registry that is away while a service changes hands is asked again', async (t) => {
+  const { memory, network } = await open(true)
+  const told: string[] = []
+  const { registry, table } = network
+  const stop = registry.watch!(({ type, service }) => told.push(`${type} ${toText(service)}`))
+  t.teardown(() => {
+    stop()
+    network.close()
+    memory.close?.()
+  })
+  table.learn('b', 's', theirs('b', 'v1', 'v2'))
+  t.strictSame(told.splice(0), ['create v1@b:1', 'create v2@b:1'])
+  const { getService } = memory
+  let asked = 0
+  Object.assign(memory, {
+    getService(name: string) {
+      if (asked++ === 0) throw new Error('away')
+      return getService(name)
+    },
+  })
+  memory.register(makeService('s', ['own:1'], 'v1'))
+  t.strictSame(told, ['create v1@own:1'])
+  await until(() => told.length > 1)
+  t.strictSame(told.slice(1), ['update v1@own:1', 'delete v2@'])
+})

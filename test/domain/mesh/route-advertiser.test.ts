@@ -1,0 +1,200 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from '../../../domain/mesh/limits.ts'
+import type { RouteNews } from '../../../domain/mesh/messages.ts'
+import { createTeller, type Teller } from '../../../domain/mesh/route-advertiser.ts'
+import { createHearer } from '../../../domain/mesh/route-receiver.ts'
+import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
+
+const ALL = Number.POSITIVE_INFINITY
+
+/** A table, and what its peer p is told. */
+function open(own: Readonly<Record<string, string>> = {}) {
+  const table = createRouteTable({ id: 'a', onChange: (key) => teller.mark(key) })
+  let tooMuch = 0
+  const create = () => createTeller({ table, peer: 'p', onTooMuch: () => tooMuch++ })
+  let teller = create()
+  for (const [key, entry] of Object.entries(own)) table.setOwn(key, entry)
+  teller = create()
+  return {
+    table,
+    teller,
+    tooMuch: () => tooMuch,
+    take: (maxBytes = ALL) => teller.take(maxBytes).map(toText),
+  }
+}
+
+const toText = ({ key, told }: RouteNews): string =>
+  told === undefined ? `${key} gone` : `${key} ${told.path.join('')} ${told.metric} ${told.entry}`
+
+t.test('a peer is told everything first, then what changes', (t) => {
+  const { table, teller, take } = open({ x: '1', y: '2' })
+  t.ok(teller.isPending())
+  t.strictSame(take(), ['x a 0 1', 'y a 0 2'])
+  t.notOk(teller.isPending())
+  t.strictSame(take(), [])
+  table.setPeer('b', 3)
+  table.learn('b', 'z', { path: ['b'], metric: 0, entry: '3' })
+  table.setOwn('x', undefined)
+  t.strictSame(take(), ['z ab 3 3', 'x gone'])
+  t.end()
+})
+
+t.test('servers go before their services, and come after them', (t) => {
+  const { table, take } = open({ '@a': '1', s: '2' })
+  t.strictSame(take(), ['s a 0 2', '@a a 0 1'])
+  table.setOwn('s', undefined)
+  table.setOwn('@a', undefined)
+  t.strictSame(take(1), ['@a gone'])
+  t.strictSame(take(), ['s gone'])
+  t.end()
+})
+
+t.test('of each destination it is told what holds when it is told', (t) => {
+  const { table, take } = open({ x: '1' })
+  table.setOwn('x', '2')
+  table.setOwn('y', '1')
+  table.setOwn('y', undefined)
+  t.strictSame(take(), ['x a 0 2'], 'and nothing of what it never heard of')
+  t.end()
+})
+
+t.test('a peer on the way itself is told that there is none', (t) => {
+  const { table, take } = open()
+  table.setPeer('b', 1)
+  table.learn('b', 'x', { path: ['b'], metric: 0, entry: '1' })
+  t.strictSame(take(), ['x ab 1 1'])
+  table.learn('b', 'x', { path: ['b', 'p'], metric: 1, entry: '1' })
+  t.strictSame(take(), ['x gone'])
+  t.end()
+})
+
+t.test('news are taken in pieces, one at least', (t) => {
+  const { take } = open({ x: 'x'.repeat(5000), y: 'y'.repeat(5000), z: 'z' })
+  t.strictSame([take(1).length, take(9000).length, take().length], [1, 2, 0])
+  t.end()
+})
+
+t.test('no more is told than a peer may be told, and the rest when there is room', (t) => {
+  const many = Object.fromEntries(
+    Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
+  )
+  const { table, take, tooMuch } = open(many)
+  t.equal(take().length, MAX_DESTINATIONS)
+  t.equal(tooMuch(), 0)
+  table.setOwn('late', '2')
+  t.strictSame(take(), [])
+  t.equal(tooMuch(), 1)
+  table.setOwn('s1', '3')
+  table.setOwn('s2', undefined)
+  t.strictSame(take(), ['s1 a 0 3', 's2 gone', 'late a 0 2'])
+  const big = 'x'.repeat(MAX_TOLD_BYTES / 2)
+  table.setOwn('big', big)
+  t.strictSame(take(), [])
+  for (const key of ['s3', 's4']) table.setOwn(key, big)
+  t.strictSame(
+    take().map((text) => text.slice(0, 9)),
+    ['s3 a 0 xx', 's4 gone'],
+    'what has become too long is gone for the peer',
+  )
+  t.equal(tooMuch(), 1, 'which is told once')
+  t.end()
+})
+
+t.test('services leave room for servers', (t) => {
+  const many = Object.fromEntries(
+    Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
+  )
+  const { take } = open({ ...many, '@a': '1' })
+  const told = take()
+  t.equal(told.length, MAX_DESTINATIONS)
+  t.equal(told.at(-1), '@a a 0 1')
+  t.end()
+})
+
+t.test('links come and go: a service goes after its server, wherever it is lost', (t) => {
+  const SERVERS = 5
+  const SERVER = fc.nat(SERVERS - 1)
+  const STEP = fc.record({ a: SERVER, b: SERVER, kind: fc.nat(2), moves: fc.nat(20) })
+  const owners: Readonly<Record<string, string>> = { s: '@n0', t: '@n1', u: '@n1' }
+
+  /** Servers that tell one another what the tellers have, a piece at a time and late. */
+  function run(
+    steps: readonly { a: number; b: number; kind: number; moves: number }[],
+    pick: () => number,
+  ) {
+    const tables: RouteTable[] = []
+    const links = new Map<
+      string,
+      { teller: Teller; mail: RouteNews[][]; hear: ReturnType<typeof createHearer> }
+    >()
+    const known = new Set<string>()
+    const onChange = (server: number, key: string): void => {
+      for (const [link, { teller }] of links) if (link.endsWith(`>${server}`)) teller.mark(key)
+      const { find, findOwn } = tables[server]!
+      if (owners[key] === undefined || findOwn(key) !== undefined) return
+      if (find(key) !== undefined) return void known.add(`${server} ${key}`)
+      if (!known.delete(`${server} ${key}`) || find(owners[key]!) === undefined) return
+      throw new Error(`n${server} takes ${key} for withdrawn`)
+    }
+    for (let i = 0; i < SERVERS; i++)
+      tables.push(createRouteTable({ id: `n${i}`, onChange: (key) => onChange(i, key) }))
+    for (const [i, { setOwn }] of tables.entries()) setOwn(`@n${i}`, '{}')
+    for (const [key, owner] of Object.entries(owners))
+      tables[Number(owner.slice(2))]!.setOwn(key, '[]')
+    const toggle = (to: number, from: number): void => {
+      if (links.delete(`${to}>${from}`)) return tables[to]!.removePeer(`n${from}`)
+      tables[to]!.setPeer(`n${from}`, 1)
+      links.set(`${to}>${from}`, {
+        teller: createTeller({ table: tables[from]!, peer: `n${to}`, onTooMuch: () => {} }),
+        mail: [],
+        hear: createHearer(tables[to]!, `n${from}`),
+      })
+    }
+    for (const { a, b, kind, moves } of steps) {
+      if (a === b) continue
+      if (kind < 2) toggle(a, b)
+      if (kind === 0) toggle(b, a)
+      if (kind === 2 && links.has(`${a}>${b}`)) tables[a]!.setPeer(`n${b}`, 1 + (pick() % 5))
+      for (let i = 0; i < moves && links.size > 0; i++) {
+        const { teller, mail, hear } = [...links.values()][pick() % links.size]!
+        if (pick() % 2 === 0) mail.push(teller.take(ALL))
+        else hear(mail.shift() ?? [])
+      }
+    }
+  }
+
+  fc.assert(
+    fc.property(
+      fc.array(STEP, { maxLength: 100, size: 'max' }),
+      fc.infiniteStream(fc.nat()),
+      (steps, picks) => run(steps, () => picks.next().value),
+    ),
+    { numRuns: 300 },
+  )
+  t.end()
+})
+
+t.test('whoever hears has the same bounds', (t) => {
+  const { table, teller } = open()
+  const news = (key: string, entry: string): RouteNews => ({
+    key,
+    told: { path: ['a'], metric: 0, entry },
+  })
+  const heard = createRouteTable({ id: 'p', onChange: () => {} })
+  heard.setPeer('a', 1)
+  const hear = createHearer(heard, 'a')
+  for (let i = 0; i < MAX_DESTINATIONS + 10; i++) table.setOwn(`s${i}`, '1')
+  hear(teller.take(ALL))
+  table.setOwn('s1', 'x'.repeat(MAX_TOLD_BYTES - MAX_DESTINATIONS + 1))
+  table.setOwn('s2', undefined)
+  hear(teller.take(ALL))
+  t.equal([...heard.keys()].length, MAX_DESTINATIONS)
+  t.throws(() => hear([news('one-more', '1')]), {
+    name: 'TypeError',
+    message: /^routes must be at/,
+  })
+  const other = createHearer(heard, 'a')
+  t.throws(() => other([news('x', 'x'.repeat(MAX_TOLD_BYTES + 1))]), { name: 'TypeError' })
+  t.end()
+})

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { createHearer } from '../../../domain/mesh/route-receiver.ts'
+import type { ToldRoute } from '../../../domain/mesh/routing-table.ts'
+
+/** What the table learns. The bounds are tested with those of who tells (teller.test.ts). */
+function open() {
+  const learnt: [peer: string, key: string, told: ToldRoute | undefined][] = []
+  const hear = createHearer({ learn: (...args) => void learnt.push(args) }, 'b')
+  return { learnt, hear }
+}
+
+const told = { path: ['b'], metric: 0, entry: '1' }
+
+t.test('what a peer tells is learnt as its news', (t) => {
+  const { learnt, hear } = open()
+  hear([
+    { key: 'greeter', told },
+    { key: '@b', told },
+    { key: 'greeter', told: undefined },
+  ])
+  t.strictSame(learnt, [
+    ['b', 'greeter', told],
+    ['b', '@b', told],
+    ['b', 'greeter', undefined],
+  ])
+  t.end()
+})
+
+t.test('nobody is believed to have a service of the platform for others', (t) => {
+  const { learnt, hear } = open()
+  hear([
+    { key: 'store', told },
+    { key: 'greeter', told },
+    { key: '@store', told },
+  ])
+  t.strictSame(
+    learnt.map(([, key]) => key),
+    ['greeter', '@store'],
+  )
+  t.end()
+})
+
+t.test('a peer that leaves itself out of the way is refused', (t) => {
+  const { hear } = open()
+  t.throws(() => hear([{ key: 'greeter', told: { ...told, path: ['c'] } }]), {
+    name: 'TypeError',
+    message: 'path of greeter must begin with b, which tells of it',
+  })
+  t.end()
+})

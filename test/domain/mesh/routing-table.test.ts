@@ -1,0 +1,265 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
+
+/** A table that says what changed, and whose peers b, c and d cost 1, 1 and 5. */
+function open(maxHops?: number) {
+  const changed: string[] = []
+  const table = createRouteTable({
+    id: 'a',
+    onChange: (key) => changed.push(key),
+    ...(maxHops !== undefined && { maxHops }),
+  })
+  for (const [peer, cost] of Object.entries({ b: 1, c: 1, d: 5 })) table.setPeer(peer, cost)
+  return { table, changed: () => changed.splice(0) }
+}
+
+const to = (path: string, metric = 0, entry = 'x') => ({ path: path.split(''), metric, entry })
+const wayTo = (table: RouteTable, key = 's') => {
+  const route = table.find(key)
+  return route && `${route.path.join('')} ${route.metric}`
+}
+
+t.test('the cheapest way is used, what the link costs included', (t) => {
+  const { table } = open()
+  table.learn('d', 's', to('dx'))
+  t.equal(wayTo(table), 'dx 5')
+  table.learn('b', 's', to('byx', 3))
+  t.equal(wayTo(table), 'byx 4')
+  table.setPeer('b', 9)
+  t.equal(wayTo(table), 'dx 5')
+  table.learn('d', 's', undefined)
+  t.equal(wayTo(table), 'byx 12')
+  table.removePeer('b')
+  t.equal(wayTo(table), undefined)
+  t.end()
+})
+
+t.test('with a peer, servers go before their services', (t) => {
+  const { table, changed } = open()
+  for (const key of ['s', '@x', 't', '@b']) table.learn('b', key, to('bx'))
+  changed()
+  table.removePeer('b')
+  t.strictSame(changed(), ['@x', '@b', 's', 't'])
+  t.end()
+})
+
+t.test('of ways that cost the same all are used, and the shortest is told', (t) => {
+  const { table } = open()
+  table.learn('b', 's', to('byx', 3))
+  table.learn('c', 's', to('cx', 3, 'y'))
+  table.learn('d', 's', to('dx', 3))
+  const { path, entry, ways } = table.find('s')!
+  t.strictSame([path, entry], [['c', 'x'], 'y'])
+  t.strictSame(
+    ways.map(({ path }) => path.join('')),
+    ['cx', 'byx'],
+  )
+  t.strictSame(
+    table.list('s').map(({ path, metric }) => `${path.join('')} ${metric}`),
+    ['cx 4', 'byx 4', 'dx 8'],
+  )
+  t.strictSame(table.tell('s', 'd'), { path: ['a', 'c', 'x'], metric: 4, entry: 'y' })
+  t.end()
+})
+
+t.test('a way that leads through this server is none', (t) => {
+  const { table, changed } = open()
+  table.learn('b', 's', to('bx'))
+  t.strictSame(changed(), ['s'])
+  table.learn('b', 's', to('bax', 2))
+  t.equal(wayTo(table), undefined)
+  table.learn('c', 's', to('ca'))
+  t.strictSame(changed(), ['s'], 'and of the second nobody hears')
+  t.end()
+})
+
+t.test('nobody is told of a way that leads through himself, or is too long for others', (t) => {
+  const { table } = open(3)
+  table.learn('b', 's', to('bc'))
+  t.equal(table.tell('s', 'b'), undefined)
+  t.equal(table.tell('s', 'c'), undefined)
+  t.strictSame(table.tell('s', 'd')?.path, ['a', 'b', 'c'])
+  table.learn('b', 's', to('bxy'))
+  t.equal(wayTo(table), 'bxy 1', 'which can be used')
+  t.equal(table.tell('s', 'd'), undefined)
+  t.end()
+})
+
+t.test('what is here is told of, and hides what others have', (t) => {
+  const { table, changed } = open()
+  table.learn('b', 's', to('bx'))
+  table.setOwn('s', 'mine')
+  t.equal(wayTo(table), undefined)
+  t.strictSame(table.tell('s', 'b'), { path: ['a'], metric: 0, entry: 'mine' })
+  table.learn('b', 's', to('bx', 0, 'news'))
+  t.strictSame(changed(), ['s', 's'], 'so that their news are none')
+  table.setOwn('s', null)
+  t.equal(table.tell('s', 'd'), undefined, 'nor is anybody told of theirs')
+  t.equal(wayTo(table), undefined)
+  table.setOwn('s', undefined)
+  t.equal(table.find('s')?.entry, 'news')
+  table.setOwn('s', undefined)
+  t.strictSame(changed(), ['s', 's'])
+  t.strictSame([...table.keys()], ['s'])
+  t.end()
+})
+
+t.test('a change that makes no difference is none', (t) => {
+  const { table, changed } = open()
+  table.learn('b', 's', to('bx'))
+  table.learn('c', 's', to('cx'))
+  t.strictSame(changed(), ['s', 's'])
+  table.learn('b', 's', to('bx'))
+  table.learn('d', 's', to('dx'))
+  table.setPeer('d', 9)
+  table.setPeer('c', 1)
+  table.learn('c', 't', undefined)
+  t.strictSame(changed(), [])
+  table.learn('c', 's', to('cx', 0, 'y'))
+  t.strictSame(changed(), ['s'], 'the entry of a way that is as good makes one')
+  t.end()
+})
+
+// Servers with tables, and what is on its way between them, in order for each pair.
+
+interface World {
+  readonly tables: RouteTable[]
+  readonly links: Set<string>
+  readonly costs: Map<string, number>
+  readonly mail: Map<string, (() => void)[]>
+  readonly own: Set<string>
+}
+
+const SERVERS = 6
+const SERVICES = ['s', 't']
+const nameOf = (server: number): string => `n${server}`
+const linkOf = (from: number, to: number): string => `${from}>${to}`
+
+function createWorld(): World {
+  const world: World = {
+    tables: [],
+    links: new Set(),
+    costs: new Map(),
+    mail: new Map(),
+    own: new Set(),
+  }
+  for (let server = 0; server < SERVERS; server++) {
+    const onChange = (key: string): void => {
+      for (let other = 0; other < SERVERS; other++) send(world, server, other, key)
+    }
+    world.tables.push(createRouteTable({ id: nameOf(server), onChange }))
+  }
+  return world
+}
+
+/** Tells a server that listens. What holds when it is told is decided now, as by what is sent last. */
+function send(world: World, from: number, to: number, key: string): void {
+  const link = linkOf(to, from)
+  if (!world.links.has(link)) return
+  const told = world.tables[from]!.tell(key, nameOf(to))
+  world.mail.get(link)!.push(() => world.tables[to]!.learn(nameOf(from), key, told))
+}
+
+/** `to` begins to listen to `from`, or ends that, and loses what is on its way. */
+function toggle(world: World, to: number, from: number): void {
+  const link = linkOf(to, from)
+  world.mail.set(link, [])
+  if (world.links.delete(link)) return world.tables[to]!.removePeer(nameOf(from))
+  world.links.add(link)
+  world.tables[to]!.setPeer(nameOf(from), world.costs.get(link) ?? 1)
+  for (const key of SERVICES) send(world, from, to, key)
+}
+
+function deliver(world: World, pick: number): boolean {
+  const waiting = [...world.mail.values()].filter((letters) => letters.length > 0)
+  if (waiting.length === 0) return false
+  waiting[pick % waiting.length]!.shift()!()
+  return true
+}
+
+/** Whether no server is its own next one, whatever calls do next. */
+function assertNoCircles({ tables }: World): void {
+  for (const [server, table] of tables.entries())
+    for (const key of SERVICES)
+      for (const { path } of table.list(key)) {
+        if (path.includes(nameOf(server))) throw new Error('a way leads through its own server')
+        if (new Set(path).size < path.length) throw new Error('a way goes in a circle')
+      }
+}
+
+/** What everybody should know: Dijkstra's answer, without tables. */
+function assertCheapest({ tables, links, costs, own }: World): void {
+  for (const key of SERVICES) {
+    const cheapest = tables.map((_, server) =>
+      own.has(`${server} ${key}`) ? 0 : Number.POSITIVE_INFINITY,
+    )
+    for (let round = 0; round < SERVERS; round++)
+      for (const link of links) {
+        const [from, to] = link.split('>').map(Number) as [number, number]
+        if (own.has(`${from} ${key}`)) continue
+        cheapest[from] = Math.min(cheapest[from]!, cheapest[to]! + (costs.get(link) ?? 1))
+      }
+    for (const [server, table] of tables.entries()) {
+      const route = table.find(key)
+      const metric = own.has(`${server} ${key}`) ? 0 : route?.metric
+      const expected = cheapest[server]!
+      if ((metric ?? Number.POSITIVE_INFINITY) !== expected)
+        throw new Error(`${key} from ${server}: ${metric}, not ${expected}`)
+      // A call that goes any of the ways comes closer with every server.
+      for (const { path } of route?.ways ?? []) {
+        const next = Number(path[0]!.slice(1))
+        if (!(cheapest[next]! < expected)) throw new Error('a way leads away')
+      }
+    }
+  }
+}
+
+const SERVER = fc.nat(SERVERS - 1)
+const STEP = fc.oneof(
+  fc.record({ kind: fc.constant('link' as const), a: SERVER, b: SERVER }),
+  fc.record({ kind: fc.constant('half' as const), a: SERVER, b: SERVER }),
+  fc.record({ kind: fc.constant('own' as const), a: SERVER, b: fc.nat(SERVICES.length - 1) }),
+  fc.record({ kind: fc.constant('cost' as const), a: SERVER, b: SERVER }),
+  fc.record({ kind: fc.constant('mail' as const), a: fc.nat(), b: fc.nat() }),
+)
+
+t.test('links and services come and go: ways are the cheapest, and none goes in a circle', (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(STEP, { maxLength: 150, size: 'max' }),
+      fc.infiniteStream(fc.nat()),
+      (steps, picks) => {
+        const world = createWorld()
+        const { tables, links, costs, own } = world
+        for (const { kind, a, b } of steps) {
+          if (kind === 'mail') for (let i = 0; i < b % 20; i++) deliver(world, a + i)
+          else if (kind === 'own') {
+            const key = SERVICES[b]!
+            const has = own.delete(`${a} ${key}`)
+            if (!has) own.add(`${a} ${key}`)
+            tables[a]!.setOwn(key, has ? undefined : `of ${a}`)
+          } else if (a === b) continue
+          else if (kind === 'cost') {
+            const cost = ((costs.get(linkOf(a, b)) ?? 1) % 7) + 1
+            costs.set(linkOf(a, b), cost)
+            if (links.has(linkOf(a, b))) tables[a]!.setPeer(nameOf(b), cost)
+          } else {
+            toggle(world, a, b)
+            if (kind === 'link' && links.has(linkOf(a, b)) !== links.has(linkOf(b, a)))
+              toggle(world, b, a)
+          }
+          assertNoCircles(world)
+        }
+        let letters = 0
+        while (deliver(world, picks.next().value)) {
+          if (++letters > 100_000) throw new Error('it does not come to rest')
+          assertNoCircles(world)
+        }
+        assertCheapest(world)
+      },
+    ),
+    { numRuns: 300 },
+  )
+  t.end()
+})

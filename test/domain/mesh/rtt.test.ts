@@ -1,0 +1,43 @@
+import t from 'tap'
+import { MAX_COST } from '../../../domain/mesh/limits.ts'
+import { createRoundTrip } from '../../../domain/mesh/rtt.ts'
+
+/** The costs after some round trips each. */
+function costs(...times: number[]): number[] {
+  const trip = createRoundTrip()
+  return times.map((ms) => {
+    trip.add(ms)
+    return trip.cost
+  })
+}
+
+t.test('a link costs 1, and 1 more for every 5 ms', (t) => {
+  t.strictSame(costs(0.2), [1])
+  t.strictSame(costs(4.9), [1])
+  t.strictSame(costs(5.1), [2])
+  t.strictSame(costs(101), [21])
+  t.strictSame(costs(1e9), [MAX_COST])
+  t.end()
+})
+
+t.test('the shortest of the last eight counts', (t) => {
+  t.strictSame(costs(90, 30, 0.5, 80), [19, 7, 1, 1])
+  t.strictSame(costs(0.5, ...Array(8).fill(50)), [...Array(8).fill(1), 11])
+  const trip = createRoundTrip()
+  for (const ms of [9, 3, 7]) trip.add(ms)
+  t.equal(trip.ms, 3)
+  t.end()
+})
+
+t.test('a change is told, and there is none on the edge of a step', (t) => {
+  const trip = createRoundTrip()
+  t.ok(trip.add(5.2))
+  t.notOk(trip.add(4.2), 'which is still 2')
+  t.equal(trip.cost, 2)
+  t.ok(trip.add(3))
+  t.equal(trip.cost, 1)
+  const far = createRoundTrip()
+  for (const ms of [201, 190, 196]) far.add(ms)
+  t.equal(far.cost, 41, 'of long ones the edge is wider')
+  t.end()
+})

@@ -1,0 +1,52 @@
+import t from 'tap'
+import type { StoreChange } from '../../../core/contracts/store.ts'
+import {
+  checkApart,
+  checkChange,
+  checkName,
+  checkPart,
+  checkQuery,
+  show,
+} from '../../../domain/store/checks.ts'
+
+const CHANGE: StoreChange = {
+  table: { database: 'mx', table: 'things' },
+  key: 'a',
+  value: new Uint8Array(10),
+  metadata: {},
+  expiresMs: 8.64e15,
+  ifVersion: Number.MAX_SAFE_INTEGER,
+}
+
+t.test('what is well-formed passes', (t) => {
+  checkChange(CHANGE, 10)
+  checkChange({ ...CHANGE, value: undefined, ifVersion: undefined, expiresMs: 0 }, 10)
+  checkApart([CHANGE, { ...CHANGE, key: 'b' }, { ...CHANGE, table: { database: 'a', table: 'b' } }])
+  checkQuery({})
+  checkQuery({ prefix: '', suffix: 'b', from: '', to: 'c', after: 'd', limit: 0, offset: 10 })
+  t.pass('nothing was thrown')
+  t.end()
+})
+
+t.test('what is malformed is refused by its name', (t) => {
+  t.throws(() => checkChange({ ...CHANGE, expiresMs: 1.5 }, 10), {
+    code: 400,
+    message: /^expiresMs/,
+  })
+  t.throws(() => checkChange({ ...CHANGE, value: new Uint8Array(11) }, 10), { message: /^value/ })
+  t.throws(() => checkName('database', 'a b'), { code: 400, message: /^database .*got "a b"$/ })
+  t.throws(() => checkPart('prefix', '\0'), { code: 400, message: /^prefix .*got "\\u0000"$/ })
+  t.throws(() => checkQuery({ limit: 1e300 }), { code: 400, message: /^limit/ })
+  t.end()
+})
+
+t.test('a key is named once in a table', (t) => {
+  t.throws(() => checkApart([CHANGE, { ...CHANGE }]), { code: 400, message: /^key .* got "a"$/ })
+  t.end()
+})
+
+t.test('a long value is quoted in part', (t) => {
+  t.equal(show('x'.repeat(1000)).length, 100)
+  t.equal(show(undefined), 'undefined')
+  t.end()
+})

@@ -1,0 +1,26 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { compareKeys } from '../../../domain/store/compare-keys.ts'
+
+t.test('texts are in the order of their UTF-8 bytes', async () => {
+  const text = fc.string({ unit: 'binary', maxLength: 6 })
+  fc.assert(
+    fc.property(text, text, (a, b) => {
+      const expected = Buffer.compare(Buffer.from(a), Buffer.from(b))
+      return Math.sign(compareKeys(a, b)) === expected
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+t.test('characters beyond U+FFFF come last', (t) => {
+  t.same(['\u{1f600}', '\uffff', '\ud7ff', '\ue000', '', 'a'].sort(compareKeys), [
+    '',
+    'a',
+    '\ud7ff',
+    '\ue000',
+    '\uffff',
+    '\u{1f600}',
+  ])
+  t.end()
+})

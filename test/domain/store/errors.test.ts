@@ -1,0 +1,20 @@
+import t from 'tap'
+import { storeAway, storeFull } from '../../../domain/store/errors.ts'
+
+t.test('what callers are told has a code and no cause', (t) => {
+  const cause = new Error('ENOSPC: /var/secret/data.mdb')
+  t.strictSame(storeFull(cause).toBody(), {
+    Id: 'store',
+    Code: 507,
+    Detail: 'the store is full: nothing was written',
+    Status: 'Insufficient Storage',
+  })
+  t.strictSame(storeAway(cause).toBody(), {
+    Id: 'store',
+    Code: 503,
+    Detail: 'the store cannot be reached',
+    Status: 'Service Unavailable',
+  })
+  t.equal(storeFull(cause).cause, cause)
+  t.end()
+})

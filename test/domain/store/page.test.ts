@@ -1,0 +1,127 @@
+import t from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import type { StoreAdapter, StoreRange } from '../../../core/contracts/store.ts'
+import { MAX_PAGE, readPage, type StoreQuery } from '../../../domain/store/page.ts'
+
+const TABLE = { database: 'mx', table: 'things' }
+const everything = (): boolean => true
+
+/** A store with keys k00000, k00001 and so on, and the ranges it is asked for. */
+function open(count: number, valueBytes = 1) {
+  const adapter = createMemoryStore()
+  const group = Array.from({ length: count }, (_, i) => ({
+    table: TABLE,
+    key: `k${String(i).padStart(5, '0')}`,
+    value: new Uint8Array(valueBytes),
+    metadata: {},
+    expiresMs: 0,
+    ifVersion: undefined,
+  }))
+  void adapter.commit([group], 0)
+  const ranges: StoreRange[] = []
+  const watched: StoreAdapter = {
+    ...adapter,
+    scan: (table, range) => {
+      ranges.push(range)
+      return adapter.scan(table, range)
+    },
+  }
+  const read = async (query: StoreQuery) => {
+    const { records, next } = await readPage(watched, TABLE, query, everything)
+    return { keys: records.map(({ key }) => key), next }
+  }
+  return { read, ranges, adapter: watched }
+}
+
+t.test(
+  'a page has 1000 records at most, whatever is asked for, and says where the next one begins',
+  async (t) => {
+    const { read } = open(2500)
+    const sizes: number[] = []
+    let after: string | undefined
+    do {
+      const { keys, next } = await read({ limit: 5000, ...(after !== undefined && { after }) })
+      sizes.push(keys.length)
+      after = next
+    } while (after !== undefined)
+    t.strictSame(sizes, [MAX_PAGE, MAX_PAGE, 500])
+  },
+)
+
+t.test('no page follows one that ends where the records do', async (t) => {
+  const { read } = open(4)
+  t.strictSame(await read({ limit: 4 }), {
+    keys: ['k00000', 'k00001', 'k00002', 'k00003'],
+    next: undefined,
+  })
+  t.equal((await read({ limit: 3 })).next, 'k00002')
+  t.equal((await read({ limit: 2, offset: 2 })).next, undefined)
+  t.equal((await read({ limit: 1, suffix: '3' })).next, undefined)
+})
+
+t.test('a page ends when it is long enough', async (t) => {
+  const { read, ranges } = open(20, 1024 * 1024)
+  const { keys, next } = await read({})
+  t.ok(keys.length >= 5 && keys.length <= 8, String(keys.length))
+  t.equal(next, keys.at(-1))
+  for (const { maxBytes } of ranges) t.ok(maxBytes <= 8 * 1024 * 1024)
+})
+
+t.test('metadata count as what JSON makes of them', async (t) => {
+  const { adapter } = open(0)
+  const metadata = { a: '\u0001'.repeat(16_000) }
+  const group = Array.from({ length: 1000 }, (_, i) => ({
+    table: TABLE,
+    key: String(i),
+    value: new Uint8Array(0),
+    metadata,
+    expiresMs: 0,
+    ifVersion: undefined,
+  }))
+  void adapter.commit([group], 0)
+  const { records } = await readPage(adapter, TABLE, {}, everything)
+  t.ok(JSON.stringify(records).length < 12 * 1024 * 1024)
+  t.ok(records.length > 50)
+})
+
+t.test(
+  'what is left out is gone through by its keys alone, and other things happen meanwhile',
+  async (t) => {
+    const { read, ranges } = open(10_000)
+    let turns = 0
+    const count = (): void => {
+      turns++
+      counting = setImmediate(count)
+    }
+    let counting = setImmediate(count)
+    const { keys } = await read({ offset: 9_998 })
+    t.strictSame(keys, ['k09998', 'k09999'])
+    const { keys: odd } = await read({ suffix: '999', limit: 3 })
+    clearImmediate(counting)
+    t.strictSame(odd, ['k00999', 'k01999', 'k02999'])
+    t.ok(ranges.every(({ keysOnly, limit }) => keysOnly === true && limit === 1000))
+    t.ok(turns >= 9)
+  },
+)
+
+t.test('a record that goes while the page is read is left out', async (t) => {
+  const { adapter } = open(3)
+  const gone: StoreAdapter = {
+    ...adapter,
+    read: (table, key) => (key === 'k00001' ? undefined : adapter.read(table, key)),
+  }
+  const { records } = await readPage(gone, TABLE, { offset: 1 }, everything)
+  t.strictSame(
+    records.map(({ key }) => key),
+    ['k00002'],
+  )
+})
+
+t.test('who gives up is not read for any longer', async (t) => {
+  const { adapter, ranges } = open(10_000)
+  const leaving = new AbortController()
+  setImmediate(() => leaving.abort(new Error('left')))
+  const reading = readPage(adapter, TABLE, { suffix: 'none' }, everything, leaving.signal)
+  await t.rejects(reading, { message: 'left' })
+  t.ok(ranges.length <= 2, `${ranges.length} looks`)
+})

@@ -1,0 +1,62 @@
+import t from 'tap'
+import type { StoreAdapter, StorePlace } from '../../../core/contracts/store.ts'
+import { startPurge } from '../../../domain/store/purge.ts'
+
+const PLACE: StorePlace = { table: { database: 'mx', table: 'things' }, key: 'a' }
+
+/** Answers of an adapter in turn, the last one again and again; what it throws, it throws. */
+function open(answers: readonly (readonly StorePlace[] | Error)[]) {
+  const seen = { calls: 0, purged: 0, errors: 0 }
+  const adapter = {
+    purge: () => {
+      const answer = answers[Math.min(seen.calls++, answers.length - 1)]!
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+  } as unknown as StoreAdapter
+  const stop = startPurge(adapter, {
+    everyMs: 1,
+    nowMs: () => 0,
+    onPurged: (places) => {
+      seen.purged += places.length
+    },
+    onError: () => seen.errors++,
+  })
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  return { seen, stop, until }
+}
+
+t.test('it looks again and again, and at once where there is more', async (t) => {
+  const full = Array.from({ length: 1000 }, () => PLACE)
+  const { seen, stop, until } = open([full, full, [PLACE], []])
+  t.teardown(stop)
+  await until(() => seen.calls >= 5)
+  t.equal(seen.purged, 2001)
+})
+
+t.test('a failure is told once, until it went well again', async (t) => {
+  const error = new Error('full')
+  const { seen, stop, until } = open([error, error, [], error, error, error, []])
+  t.teardown(stop)
+  await until(() => seen.calls >= 8)
+  t.equal(seen.errors, 2)
+})
+
+t.test('ended, it looks no more', async (t) => {
+  const { seen, stop, until } = open([[]])
+  await until(() => seen.calls > 0)
+  await stop()
+  const { calls } = seen
+  const other = open([[]])
+  t.teardown(other.stop)
+  await until(() => other.seen.calls >= 5)
+  t.equal(seen.calls, calls)
+})
+
+t.test('what purges by itself is left alone', async () => {
+  const adapter = {} as StoreAdapter
+  const stop = startPurge(adapter, { everyMs: 1, nowMs: () => 0, onPurged() {}, onError() {} })
+  await stop()
+})

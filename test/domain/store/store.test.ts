@@ -1,0 +1,264 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import type { StoreAdapter, StoreEvent, StoreListener } from '../../../core/contracts/store.ts'
+import { storeAway, storeFull } from '../../../domain/store/errors.ts'
+import { createStore, type Store, type StoreOptions } from '../../../domain/store/store.ts'
+
+const TABLE = { database: 'mx', table: 'things' }
+const VALUE = Buffer.from('value')
+
+function open(t: Test, options: StoreOptions = {}, adapter: Partial<StoreAdapter> = {}) {
+  const clock = { ms: 1_000_000 }
+  const store = createStore(
+    { ...createMemoryStore(), ...adapter },
+    { nowMs: () => clock.ms, purgeMs: 1, ...options },
+  )
+  t.teardown(store.close)
+  return { store, clock }
+}
+
+async function write(store: Store, key: string, more: object = {}): Promise<number> {
+  const [version] = await store.commit([{ table: TABLE, key, value: VALUE, ...more }])
+  return version!
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
+}
+
+t.test('what has expired is not there, from that moment on', async (t) => {
+  const { store, clock } = open(t, { purgeMs: 2 ** 30 })
+  await write(store, 'a', { expiresMs: clock.ms + 10 })
+  clock.ms += 9
+  t.ok(await store.read(TABLE, 'a'))
+  clock.ms += 1
+  t.equal(await store.read(TABLE, 'a'), undefined)
+  t.strictSame(await store.list(TABLE), { records: [] })
+  t.ok(await write(store, 'a', { ifVersion: 0 }), 'not for conditions either')
+})
+
+t.test('what has expired is deleted in the background, and told of', async (t) => {
+  const { store, clock } = open(t)
+  const told: StoreEvent[] = []
+  await store.watch(TABLE, '', { onEvent: (event) => told.push(event), onGap: () => {} })
+  await write(store, 'a', { expiresMs: clock.ms + 10 })
+  await write(store, 'b')
+  clock.ms += 10
+  await until(() => told.length === 3)
+  t.strictSame(
+    told.map(({ type, key }) => `${type} ${key}`),
+    ['write a', 'write b', 'delete a'],
+  )
+})
+
+t.test('changes are told once they can be read, and none of those that were refused', async (t) => {
+  const { store } = open(t)
+  const told: string[] = []
+  const listener: StoreListener = {
+    onEvent: ({ type, key }) =>
+      told.push(`${type} ${key}: ${store.read(TABLE, key) !== undefined}`),
+    onGap: () => {},
+  }
+  const stop = await store.watch(TABLE, '', listener)
+  const remove = { table: TABLE, key: 'a' }
+  await write(store, 'a')
+  await t.rejects(write(store, 'b', { ifVersion: 5 }))
+  await store.commit([remove, { table: TABLE, key: 'nothing' }])
+  stop()
+  await write(store, 'c')
+  t.strictSame(told, ['write a: true', 'delete a: false'])
+})
+
+t.test('where others write, too, the adapter tells', async (t) => {
+  let listener: StoreListener | undefined
+  let stopped = 0
+  const { store } = open(
+    t,
+    {},
+    {
+      watch: (given) => {
+        listener = given
+        return async () => void stopped++
+      },
+    },
+  )
+  const told: string[] = []
+  const onEvent = ({ key }: StoreEvent): void => void told.push(key)
+  await store.watch(TABLE, 'a', { onEvent, onGap: () => told.push('gap') })
+  const first = listener
+  await store.watch(TABLE, 'b', { onEvent, onGap: () => {} })
+  t.equal(listener, first, 'it is watched once')
+  await write(store, 'a')
+  t.strictSame(told, [], 'the front is silent')
+  listener!.onEvent({ type: 'write', table: TABLE, key: 'a1' })
+  listener!.onGap()
+  t.strictSame(told, ['a1', 'gap'])
+  await store.close()
+  t.equal(stopped, 1)
+})
+
+t.test('a watch that cannot begin is begun anew by the next', async (t) => {
+  let count = 0
+  const { store } = open(
+    t,
+    {},
+    {
+      watch: async () => {
+        if (count++ === 0) throw new Error('away')
+        return () => {}
+      },
+    },
+  )
+  const listener: StoreListener = { onEvent: () => {}, onGap: () => {} }
+  await t.rejects(store.watch(TABLE, '', listener), { message: 'away' })
+  t.ok(await store.watch(TABLE, '', listener))
+})
+
+t.test('a condition that does not hold is 409 and says what is there', async (t) => {
+  const { store } = open(t)
+  const version = await write(store, 'a')
+  const refused = (ifVersion: number, key: string, message: string) =>
+    t.rejects(write(store, key, { ifVersion }), { code: 409, id: 'store', message })
+  await refused(0, 'a', `key "a" must not be there, but has version ${version}`)
+  await refused(7, 'a', `key "a" must have version 7, but has version ${version}`)
+  await refused(7, 'b', 'key "b" must have version 7, but is not there')
+})
+
+t.test('malformed input is 400 and names what is wrong; nothing is stored', async (t) => {
+  const { store } = open(t, { maxValueBytes: 10 })
+  const good = { table: TABLE, key: 'a', value: VALUE }
+  const key = /^key must be 1 to 1024 bytes of UTF-8 without NUL, got/
+  const rows: [object, RegExp][] = [
+    [{ ...good, key: '' }, key],
+    [{ ...good, key: 'a\0b' }, key],
+    [{ ...good, key: '\ud800' }, key],
+    [{ ...good, key: 'k'.repeat(1025) }, key],
+    [{ ...good, key: 1 }, key],
+    [{ ...good, table: { database: '..', table: 'a' } }, /^database must be letters.*got "\.\."$/],
+    [{ ...good, table: { database: 'a', table: '' } }, /^table must be letters.*got ""$/],
+    [{ ...good, table: { database: 'a', table: '__proto__' } }, /^table must be letters/],
+    [{ ...good, value: new Uint8Array(11) }, /^value must be at most 10 bytes, got 11$/],
+    [
+      { ...good, metadata: { a: 'x'.repeat(16 * 1024) } },
+      /^metadata must be texts of at most 16384/,
+    ],
+    [{ ...good, metadata: { a: 1 } }, /^metadata must be texts/],
+    [{ ...good, expiresMs: -1 }, /^expiresMs must be a whole number from 0 to/],
+    [{ ...good, expiresMs: Number.NaN }, /^expiresMs must be/],
+    [{ ...good, expiresMs: 1e16 }, /^expiresMs must be/],
+    [{ ...good, ifVersion: 0.5 }, /^ifVersion must be/],
+    [{ ...good, ifVersion: -1 }, /^ifVersion must be/],
+  ]
+  for (const [wrong, message] of rows) {
+    const writes = [{ ...good, key: 'fine' }, wrong as typeof good]
+    await t.rejects(store.commit(writes), { code: 400, id: 'store', message }, String(message))
+  }
+  await t.rejects(store.commit([good, { ...good }]), {
+    code: 400,
+    message: /^key must not be named twice/,
+  })
+  for (const wrong of [
+    { prefix: '\0' },
+    { suffix: '\ud800' },
+    { from: 'x'.repeat(1025) },
+    { to: '\0' },
+  ])
+    await t.rejects(store.list(TABLE, wrong), {
+      code: 400,
+      message: new RegExp(`^${Object.keys(wrong)[0]} must be at most 1024 bytes`),
+    })
+  for (const wrong of [{ after: 'a\0' }, { limit: -1 }, { offset: 0.5 }, { limit: Number.NaN }])
+    await t.rejects(store.list(TABLE, wrong), {
+      code: 400,
+      message: new RegExp(`^${Object.keys(wrong)[0]} must be`),
+    })
+  t.throws(() => store.read(TABLE, ''), { code: 400 })
+  t.throws(() => store.read({ database: '', table: 'a' }, 'a'), { code: 400 })
+  await t.rejects(store.listTables({ database: 'a/b' }), { code: 400, message: /^database/ })
+  await t.rejects(store.watch(TABLE, '\0', { onEvent() {}, onGap() {} }), {
+    code: 400,
+    message: /^prefix/,
+  })
+  t.strictSame(await store.listTables(), [])
+})
+
+t.test('writes of many callers are one commit', async (t) => {
+  const memory = createMemoryStore()
+  const sizes: number[] = []
+  const { store } = open(
+    t,
+    {},
+    {
+      ...memory,
+      commit: (groups, nowMs) => {
+        sizes.push(groups.length)
+        return memory.commit(groups, nowMs)
+      },
+    },
+  )
+  const versions = await Promise.all(Array.from({ length: 1000 }, (_, i) => write(store, `k${i}`)))
+  t.equal(new Set(versions).size, 1000)
+  t.strictSame(sizes, [1000])
+})
+
+t.test('several records are written together or not at all', async (t) => {
+  const { store } = open(t)
+  const other = { database: 'mx', table: 'other' }
+  await t.rejects(
+    store.commit([
+      { table: TABLE, key: 'a', value: VALUE },
+      { table: other, key: 'b', value: VALUE, ifVersion: 3 },
+    ]),
+    { code: 409 },
+  )
+  t.strictSame(await store.listTables(), [])
+  const versions = await store.commit([
+    { table: TABLE, key: 'a', value: VALUE },
+    { table: other, key: 'a', value: VALUE, ifVersion: 0 },
+  ])
+  t.equal(versions.length, 2)
+  t.strictSame(await store.listTables(), [other, TABLE])
+  t.strictSame(await store.commit([]), [])
+})
+
+t.test('closing waits for the writes under way, and then nothing is taken', async (t) => {
+  const { store } = open(t)
+  const writing = write(store, 'a')
+  await store.close()
+  t.ok(await writing)
+  t.throws(() => store.read(TABLE, 'a'), { code: 503, message: 'the store is closed' })
+  await t.rejects(write(store, 'a'), { code: 503 })
+  await t.rejects(store.list(TABLE), { code: 503 })
+  await t.rejects(store.listTables(), { code: 503 })
+  await t.rejects(store.listDatabases(), { code: 503 })
+  await t.rejects(store.watch(TABLE, '', { onEvent() {}, onGap() {} }), { code: 503 })
+  await store.close()
+})
+
+t.test('writes are refused while too much is waiting', async (t) => {
+  const { store } = open(t, { maxWaitingBytes: 2000 })
+  const first = write(store, 'a', { value: new Uint8Array(2000) })
+  await t.rejects(write(store, 'b'), { code: 503, message: 'too many writes are waiting' })
+  t.ok(await first)
+  t.ok(await write(store, 'b'))
+})
+
+t.test(
+  'why what has expired cannot be deleted is told, unless the store is away or full',
+  async (t) => {
+    const told: unknown[] = []
+    const failures = [storeAway(undefined), storeFull(undefined)]
+    const broken = new TypeError('broken')
+    let looks = 0
+    const purge = async () => {
+      looks++
+      const failure = failures.shift()
+      if (failure !== undefined) throw failure
+      if (looks === 3) return []
+      throw broken
+    }
+    open(t, { onError: (error) => told.push(error) }, { purge })
+    await until(() => looks > 4)
+    t.strictSame(told, [broken])
+  },
+)

@@ -1,0 +1,60 @@
+import t from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import { listDatabases, listTables } from '../../../domain/store/tables.ts'
+
+const VALUE = Buffer.from('a')
+
+/** A store of `databases` with `tables` each, and how it is asked. */
+async function open(databases: number, tables: number) {
+  const adapter = createMemoryStore()
+  const all = Array.from({ length: databases * tables }, (_, i) => ({
+    database: `d${String(Math.floor(i / tables)).padStart(4, '0')}`,
+    table: `t${String(i % tables).padStart(4, '0')}`,
+  }))
+  const write = { key: 'a', value: VALUE, metadata: {}, expiresMs: 0, ifVersion: undefined }
+  await adapter.commit(
+    all.map((table) => [{ ...write, table }]),
+    0,
+  )
+  const asked: number[] = []
+  const counting: typeof adapter = {
+    ...adapter,
+    listTables(range) {
+      asked.push(range.limit)
+      return adapter.listTables(range)
+    },
+  }
+  return { adapter: counting, all, asked }
+}
+
+t.test('tables come in order, all or a page of them', async (t) => {
+  const { adapter, all } = await open(3, 150)
+  t.strictSame(await listTables(adapter, {}), all)
+  t.strictSame(await listTables(adapter, { database: 'd0001' }), all.slice(150, 300))
+  t.strictSame(await listTables(adapter, { limit: 7 }), all.slice(0, 7))
+  t.strictSame(await listTables(adapter, { limit: 120, after: all[6]! }), all.slice(7, 127))
+  t.strictSame(await listTables(adapter, { database: 'none' }), [])
+})
+
+t.test('databases come in order, and of each one table is looked for', async (t) => {
+  const { adapter, asked } = await open(205, 10)
+  const names = Array.from({ length: 205 }, (_, i) => `d${String(i).padStart(4, '0')}`)
+  t.strictSame(await listDatabases(adapter, {}), names)
+  t.strictSame([...new Set(asked)], [1])
+  t.equal(asked.length, 206)
+  t.strictSame(await listDatabases(adapter, { limit: 2, after: 'd0100' }), ['d0101', 'd0102'])
+})
+
+t.test(
+  'other things happen between: the event loop turns, and who leaves is not looked for',
+  async (t) => {
+    const { adapter, asked } = await open(1, 1000)
+    const leaving = new AbortController()
+    setImmediate(() => leaving.abort(new Error('left')))
+    await t.rejects(listTables(adapter, {}, leaving.signal), { message: 'left' })
+    t.ok(asked.length <= 3, `${asked.length} times asked`)
+    t.ok(asked.every((limit) => limit <= 100))
+    const gone = AbortSignal.abort(new Error('gone'))
+    await t.rejects(listDatabases(adapter, {}, gone), { message: 'gone' })
+  },
+)

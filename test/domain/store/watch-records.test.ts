@@ -1,0 +1,107 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import type { StoreListener } from '../../../core/contracts/store.ts'
+import { createStore, type Store } from '../../../domain/store/store.ts'
+import { watchRecords } from '../../../domain/store/watch-records.ts'
+import { until } from '../../contracts/registry.ts'
+
+const TABLE = { database: 'mx', table: 'things' }
+
+const write = (store: Store, key: string) =>
+  store.commit([{ table: TABLE, key, value: Buffer.from(key) }])
+
+/** Watches a store of which reading can be made to fail, and gaps can be told. */
+async function open(t: Test) {
+  const inner = createStore(createMemoryStore())
+  t.teardown(inner.close)
+  await write(inner, 'a/1')
+  const state = { isAway: false }
+  let listener: StoreListener | undefined
+  const check = (): void => {
+    if (state.isAway) throw new Error('away')
+  }
+  const store: Store = {
+    ...inner,
+    async read(...args) {
+      check()
+      return inner.read(...args)
+    },
+    async list(...args) {
+      check()
+      return inner.list(...args)
+    },
+    watch(table, prefix, given) {
+      listener = given
+      return inner.watch(table, prefix, given)
+    },
+  }
+  const told: [string[], boolean][] = []
+  const errors: unknown[] = []
+  const options = {
+    ...{ store, table: TABLE, prefix: 'a/' },
+    onRecords: (records: ReadonlyMap<string, unknown>, isAll: boolean) =>
+      void told.push([
+        [...records].map(([key, record]) => `${record === undefined ? '-' : ''}${key}`),
+        isAll,
+      ]),
+    onError: (error: unknown) => void errors.push(error),
+  }
+  return { inner, state, told, errors, options, gap: () => listener?.onGap() }
+}
+
+t.test('all records are told first, then each change', async (t) => {
+  const { inner, told, options } = await open(t)
+  const { close } = await watchRecords(options)
+  t.same(told, [[['a/1'], true]])
+  await write(inner, 'b/1')
+  await write(inner, 'a/2')
+  await until(() => told.length === 2)
+  await inner.commit([{ table: TABLE, key: 'a/1' }])
+  await until(() => told.length === 3)
+  t.same(told.slice(1), [
+    [['a/2'], false],
+    [['-a/1'], false],
+  ])
+  close()
+  await write(inner, 'a/3')
+  t.equal(told.length, 3)
+})
+
+t.test('after a refresh everything that was written has been told', async (t) => {
+  const { inner, told, options } = await open(t)
+  const { refresh, close } = await watchRecords(options)
+  t.teardown(close)
+  await write(inner, 'a/2')
+  await refresh()
+  t.same(told.at(-1), [['a/1', 'a/2'], true])
+})
+
+t.test('changes that may have been missed are read, all of them', async (t) => {
+  const { told, options, gap } = await open(t)
+  const { close } = await watchRecords(options)
+  t.teardown(close)
+  gap()
+  await until(() => told.length === 2)
+  t.same(told[1], [['a/1'], true])
+})
+
+t.test('a store that is away is asked until it answers, and that is told once', async (t) => {
+  const { inner, state, told, errors, options } = await open(t)
+  const { close } = await watchRecords(options)
+  t.teardown(close)
+  state.isAway = true
+  await write(inner, 'a/2')
+  await until(() => errors.length === 1)
+  await write(inner, 'a/3')
+  state.isAway = false
+  await until(() => told.length === 2)
+  t.same(told[1], [['a/1', 'a/2', 'a/3'], true])
+  t.match(errors, [{ message: 'away' }])
+})
+
+t.test('a store that is away from the start is refused', async (t) => {
+  const { state, options, errors } = await open(t)
+  state.isAway = true
+  await t.rejects(watchRecords(options), { message: 'away' })
+  t.same(errors, [])
+})

@@ -1,0 +1,66 @@
+import t from 'tap'
+import type { StoreEvent } from '../../../core/contracts/store.ts'
+import { createWatchers } from '../../../domain/store/watchers.ts'
+
+const TABLE = { database: 'mx', table: 'things' }
+
+function toEvent(key: string, table = TABLE): StoreEvent {
+  return { type: 'write', table, key }
+}
+
+t.test('changes are told to those who watch the table and the prefix', (t) => {
+  const watchers = createWatchers()
+  const got: string[] = []
+  const tellAs = (name: string) => ({
+    onEvent: ({ key }: StoreEvent) => void got.push(`${name} ${key}`),
+    onGap: () => void got.push(`${name} gap`),
+  })
+  const stopAll = watchers.add(TABLE, '', tellAs('all'))
+  const stopSome = watchers.add({ ...TABLE }, 'user/', tellAs('users'))
+  watchers.add({ database: 'mx.things', table: 'x' }, '', tellAs('other'))
+  watchers.onEvent(toEvent('user/1'))
+  watchers.onEvent(toEvent('b'))
+  watchers.onEvent(toEvent('user/2', { database: 'other', table: 'things' }))
+  t.strictSame(got.splice(0), ['all user/1', 'users user/1', 'all b'])
+  watchers.onGap()
+  t.strictSame(got.splice(0), ['all gap', 'users gap', 'other gap'])
+  t.equal(watchers.size, 3)
+  stopAll()
+  stopAll()
+  t.equal(watchers.size, 2)
+  watchers.onEvent(toEvent('user/3'))
+  t.strictSame(got.splice(0), ['users user/3'])
+  stopSome()
+  watchers.onEvent(toEvent('user/4'))
+  t.strictSame(got, [])
+  t.end()
+})
+
+t.test('a listener may leave while it is told', (t) => {
+  const watchers = createWatchers()
+  let count = 0
+  const stop = watchers.add(TABLE, '', {
+    onEvent: () => {
+      count++
+      stop()
+    },
+    onGap: () => {},
+  })
+  watchers.add(TABLE, '', { onEvent: () => count++, onGap: () => {} })
+  watchers.onEvent(toEvent('a'))
+  t.equal(count, 2)
+  watchers.onEvent(toEvent('a'))
+  t.equal(count, 3)
+  t.end()
+})
+
+t.test('whoever comes back after all have left is told again', (t) => {
+  const watchers = createWatchers()
+  const got: string[] = []
+  const listener = { onEvent: ({ key }: StoreEvent) => void got.push(key), onGap: () => {} }
+  watchers.add(TABLE, '', listener)()
+  watchers.add(TABLE, '', listener)
+  watchers.onEvent(toEvent('a'))
+  t.strictSame(got, ['a'])
+  t.end()
+})

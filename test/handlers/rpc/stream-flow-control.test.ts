@@ -1,0 +1,86 @@
+import t from 'tap'
+import { type Carrier, OutgoingCall } from '../../../core/rpc/call.ts'
+import { Outflow } from '../../../handlers/rpc/stream-flow-control.ts'
+
+const turn = () => new Promise(setImmediate)
+
+class Call extends OutgoingCall {
+  readonly consumedBodies: number[] = []
+
+  constructor() {
+    super()
+    const { consumedBodies } = this
+    this.carrier = {
+      consumed: (_, bytes) => void consumedBodies.push(bytes),
+    } as Partial<Carrier> as Carrier
+  }
+
+  override onReply(): void {}
+  override onFail(): void {}
+  override onLost(): void {}
+}
+
+function open() {
+  const call = new Call()
+  const writes: string[][] = []
+  const state = { takesMore: true }
+  const outflow = new Outflow(call, (pieces) => {
+    writes.push(pieces.map((piece) => String(piece)))
+    return state.takesMore
+  })
+  const add = (text: string) => outflow.add(Buffer.from(text), text.length - 1)
+  return { call, writes, state, outflow, add }
+}
+
+t.test('the bodies of one turn go out together, and are consumed then', async (t) => {
+  const { call, writes, add } = open()
+  add('one\n')
+  add('three\n')
+  t.strictSame(writes, [])
+  t.strictSame(call.consumedBodies, [])
+  await turn()
+  t.strictSame(writes, [['one\n', 'three\n']])
+  t.strictSame(call.consumedBodies, [3, 5])
+  add('next\n')
+  await turn()
+  t.strictSame(writes.at(-1), ['next\n'])
+})
+
+t.test('64 KiB go out at once', async (t) => {
+  const { writes, add } = open()
+  const body = 'x'.repeat(20_000)
+  for (let i = 0; i < 3; i++) add(body)
+  t.equal(writes.length, 0)
+  add(body)
+  t.equal(writes.length, 1)
+  await turn()
+  t.equal(writes.length, 1, 'and not again')
+})
+
+t.test('a flush sends what waits, and only that', async (t) => {
+  const { writes, add, outflow } = open()
+  outflow.flush()
+  t.strictSame(writes, [])
+  add('last\n')
+  outflow.flush()
+  t.strictSame(writes, [['last\n']])
+  await turn()
+  t.equal(writes.length, 1)
+})
+
+t.test('the service is asked for no more while the client takes none', async (t) => {
+  const { call, writes, state, add, outflow } = open()
+  state.takesMore = false
+  add('one\n')
+  await turn()
+  add('three\n')
+  await turn()
+  t.equal(writes.length, 2)
+  t.strictSame(call.consumedBodies, [])
+  state.takesMore = true
+  add('x\n')
+  outflow.drained()
+  t.strictSame(call.consumedBodies, [], 'not of what has not been written')
+  await turn()
+  t.strictSame(call.consumedBodies, [3, 5, 1])
+})

@@ -1,0 +1,12 @@
+import t from 'tap'
+import { createBackOff } from '../../../lib/async/backoff.ts'
+
+t.test('pauses grow to five seconds, jittered, and begin anew after a success', async (t) => {
+  const backOff = createBackOff()
+  for (const ms of [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000]) {
+    const pause = backOff.next()
+    t.ok(pause > ms / 2 - 1 && pause <= ms, `${pause} is at most ${ms}, and more than half of it`)
+  }
+  backOff.reset()
+  t.ok(backOff.next() <= 50)
+})

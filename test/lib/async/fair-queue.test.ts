@@ -1,0 +1,106 @@
+import t from 'tap'
+import {
+  type AcquireOptions,
+  createFairQueue,
+  type FairQueueOptions,
+} from '../../../lib/async/fair-queue.ts'
+
+function open(options: Omit<FairQueueOptions, 'toError'>) {
+  const queue = createFairQueue({ ...options, toError: (reason) => new Error(reason) })
+  const started: string[] = []
+  const releases: (() => void)[] = []
+  /** Waits for a place, and holds it. */
+  const hold = async (key: string, label = key, more?: AcquireOptions): Promise<void> => {
+    const release = await queue.acquire(key, more)
+    started.push(label)
+    releases.push(release)
+  }
+  /** Releases the place that was granted first, and returns who started since the beginning. */
+  const next = async (): Promise<readonly string[]> => {
+    releases.shift()!()
+    await Promise.resolve()
+    await Promise.resolve()
+    return started
+  }
+  return { queue, hold, next, started }
+}
+
+t.test('grants places round robin among keys, in order of arrival within a key', async (t) => {
+  const { hold, next, started } = open({ places: 1 })
+  await hold('a', 'a1')
+  for (const [key, label] of [
+    ['a', 'a2'],
+    ['a', 'a3'],
+    ['b', 'b1'],
+    ['b', 'b2'],
+    ['c', 'c1'],
+  ] as const)
+    void hold(key, label)
+  for (let i = 0; i < 5; i++) await next()
+  t.same(started, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+})
+
+t.test('a released place is released once', async (t) => {
+  const { queue } = open({ places: 1 })
+  const release = await queue.acquire('a')
+  release()
+  release()
+  await queue.acquire('a')
+  await t.rejects(queue.acquire('a', { maxWaitMs: 1 }), { message: 'late' })
+})
+
+t.test('a key leaves a place to others, and takes more while they are free', async (t) => {
+  const { hold, next, started } = open({ places: 4, leavesRoom: true })
+  for (let i = 0; i < 4; i++) void hold('a', `a${i}`)
+  await Promise.resolve()
+  await Promise.resolve()
+  t.same(started, ['a0', 'a1'])
+  await hold('b')
+  t.same(started, ['a0', 'a1', 'b'], 'another key finds a place at once')
+  t.same(await next(), ['a0', 'a1', 'b', 'a2'], 'and the first its next one when one is released')
+})
+
+t.test('with one place, keys take turns', async (t) => {
+  const { hold, next } = open({ places: 1, leavesRoom: true })
+  await hold('a', 'a1')
+  void hold('a', 'a2')
+  void hold('b')
+  t.same(await next(), ['a1', 'b'])
+  t.same(await next(), ['a1', 'b', 'a2'])
+})
+
+t.test('priority goes first, and every fourth place is of the others', async (t) => {
+  const { hold, next, started } = open({ places: 1 })
+  await hold('x', 'held')
+  for (let i = 0; i < 3; i++) void hold(`stranger${i}`, `s${i}`)
+  for (let i = 0; i < 6; i++) void hold('known', `k${i}`, { hasPriority: true })
+  for (let i = 0; i < 9; i++) await next()
+  t.same(started, ['held', 'k0', 'k1', 'k2', 's0', 'k3', 'k4', 'k5', 's1', 's2'])
+})
+
+t.test('rejects waiters beyond the limit of a key and of all', async (t) => {
+  const { queue } = open({ places: 1, maxWaitingOfKey: 2, maxWaiting: 3 })
+  const release = await queue.acquire('a')
+  const waiting = [queue.acquire('a'), queue.acquire('b'), queue.acquire('a')]
+  await t.rejects(queue.acquire('a'), { message: 'full' })
+  await t.rejects(queue.acquire('c'), { message: 'full' })
+  const first = queue.acquire('c', { hasPriority: true })
+  release()
+  await Promise.all([first, ...waiting].map(async (next) => (await next)()))
+})
+
+t.test('a waiter that gives up or waits too long keeps nobody from a place', async (t) => {
+  const { queue } = open({ places: 1 })
+  const release = await queue.acquire('a')
+  const giving = new AbortController()
+  const given = queue.acquire('a', { signal: giving.signal })
+  const late = queue.acquire('a', { maxWaitMs: 1 })
+  const next = queue.acquire('a')
+  giving.abort(new Error('given up'))
+  await t.rejects(given, { message: 'given up' })
+  await t.rejects(late, { message: 'late' })
+  release()
+  ;(await next)()
+  await t.rejects(queue.acquire('a', { signal: giving.signal }), { message: 'given up' })
+  ;(await queue.acquire('a'))()
+})

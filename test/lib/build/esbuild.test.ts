@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { useEsbuild } from '../../../lib/build/esbuild.ts'
+
+/** Children of this process that are esbuild's. */
+function countServices(): number {
+  const children = readdirSync('/proc').filter((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      return stat.includes('(esbuild)') && stat.split(' ')[3] === String(process.pid)
+    } catch {
+      return false
+    }
+  })
+  return children.length
+}
+
+/** What runs the tests may use it, too. */
+const before = countServices()
+
+t.test('its process is shared by those who use it, and gone after the last', async (t) => {
+  const use = () =>
+    useEsbuild(async ({ transform }) => {
+      const { code } = await transform('let a: number = 1', { loader: 'ts' })
+      await pause(20)
+      return code
+    })
+  const first = use()
+  const failing = useEsbuild(async () => {
+    throw new Error('its own')
+  })
+  await t.rejects(failing, { message: 'its own' })
+  t.equal(await first, 'let a = 1;\n', 'not stopped by the other')
+  t.match(await use(), /let a/)
+  while (countServices() > before) await pause(10)
+})

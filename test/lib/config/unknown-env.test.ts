@@ -1,0 +1,23 @@
+import t from 'tap'
+import { findMisspeltVariables } from '../../../lib/config/unknown-env.ts'
+
+t.test('variables that look misspelt are told, others may belong to anyone', async (t) => {
+  const names = ['SERVICE_ADDRESS', 'REGISTRY']
+  const env = {
+    MX_SERVICE_ADDRES: ':1',
+    MX_REGISTRY: 'memory',
+    MX_REGISTYR: '',
+    MX_SOMETHING: '1',
+    SERVICE_ADDRES: ':1',
+  }
+  t.strictSame(findMisspeltVariables(env, names), [
+    'unknown variable MX_SERVICE_ADDRES, did you mean MX_SERVICE_ADDRESS?',
+    'unknown variable MX_REGISTYR, did you mean MX_REGISTRY?',
+  ])
+})
+
+t.test('a longer prefix stays in what is proposed', async (t) => {
+  t.strictSame(findMisspeltVariables({ MX_API_ADRESS: 'a' }, ['ADDRESS'], /^MX_(?:API_)?/), [
+    'unknown variable MX_API_ADRESS, did you mean MX_API_ADDRESS?',
+  ])
+})

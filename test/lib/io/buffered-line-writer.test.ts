@@ -1,0 +1,115 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, constants, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createLineWriter } from '../../../lib/io/buffered-line-writer.ts'
+import { toNodeWords } from '../../fixtures/programs.ts'
+
+const unexpected = (what: unknown) => {
+  throw new Error(`trouble: ${String(what)}`)
+}
+
+t.test(
+  'lines are written in order, in few writes, and all of them before close ends',
+  async (t) => {
+    const target = join(t.testdir(), 'a.log')
+    const writer = createLineWriter({ target, onTrouble: unexpected, onRecover: unexpected })
+    const lines = Array.from({ length: 5000 }, (_, i) => `line ${i} ${'x'.repeat(50)}\n`)
+    for (const line of lines) writer.write(line)
+    await writer.close()
+    t.equal(readFileSync(target, 'latin1'), lines.join(''))
+    t.equal(statSync(target).mode & 0o777, 0o640)
+  },
+)
+
+t.test('a file that exists is appended to', async (t) => {
+  const target = join(t.testdir({ 'a.log': 'before\n' }), 'a.log')
+  const writer = createLineWriter({ target, onTrouble: unexpected, onRecover: unexpected })
+  writer.write('after\n')
+  await writer.close()
+  t.equal(readFileSync(target, 'latin1'), 'before\nafter\n')
+})
+
+t.test('a single line is written after the flush time without anyone closing', async (t) => {
+  const target = join(t.testdir(), 'a.log')
+  const writer = createLineWriter({
+    target,
+    flushMs: 1,
+    onTrouble: unexpected,
+    onRecover: unexpected,
+  })
+  t.teardown(() => writer.close())
+  writer.write('alone\n')
+  const seen = () => readFileSync(target, 'latin1') === 'alone\n'
+  while (!seen()) await new Promise((resolve) => setTimeout(resolve, 1))
+  t.ok(seen())
+})
+
+t.test('a file that cannot be opened is an error with its path', async (t) => {
+  const target = join(t.testdir(), 'missing', 'a.log')
+  t.throws(() => createLineWriter({ target, onTrouble: unexpected, onRecover: unexpected }), {
+    code: 'ENOENT',
+    path: target,
+  })
+})
+
+t.test('while a reader stalls memory is bounded, the loss is counted and told', async (t) => {
+  const target = join(t.testdir(), 'pipe')
+  execFileSync('mkfifo', [target])
+  const reader = openSync(target, constants.O_RDONLY | constants.O_NONBLOCK)
+  t.teardown(() => closeSync(reader))
+  const told: unknown[] = []
+  let recovered: (dropped: number) => void = () => {}
+  const recovery = new Promise<number>((resolve) => {
+    recovered = resolve
+  })
+  const writer = createLineWriter({
+    target,
+    flushMs: 1,
+    flushChars: 1000,
+    maxChars: 200_000,
+    onTrouble: (error) => told.push(error),
+    onRecover: (dropped) => recovered(dropped),
+  })
+  const line = `${'x'.repeat(99)}\n`
+  for (let i = 0; i < 10_000; i++) writer.write(line)
+  t.same(told, [undefined], 'told once, and without an error')
+  let bytes = 0
+  const drain = () => {
+    const buffer = Buffer.alloc(65_536)
+    for (;;) {
+      try {
+        const count = readSync(reader, buffer)
+        if (count === 0) return
+        bytes += count
+      } catch {
+        return
+      }
+    }
+  }
+  const pump = setInterval(drain, 1)
+  const dropped = await recovery
+  await writer.close()
+  drain()
+  clearInterval(pump)
+  t.ok(dropped > 7000 && dropped < 10_000, `${dropped} dropped`)
+  t.equal(bytes, (10_000 - dropped) * 100, 'every line was written whole or counted')
+})
+
+t.test('a reader that leaves ends the writing, not the process', async (t) => {
+  const writerFile = new URL('../../fixtures/line-writer-stdout.ts', import.meta.url)
+  const child = spawn(process.execPath, toNodeWords(writerFile), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => child.kill())
+  let errors = ''
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  await once(child.stdout, 'data')
+  child.stdout.destroy()
+  const [code, signal] = await once(child, 'exit')
+  t.equal(code, 0, `${signal} ${errors}`)
+  t.match(errors, /trouble EPIPE/)
+})

@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { createConsulRegistry } from '../../../adapters/registry/consul.ts'
+import { createMxRegistry } from '../../../adapters/registry/mx.ts'
+import { explainTls } from '../../../lib/net/tls-error-hint.ts'
+import { createCertificate } from '../../fixtures/certificates.ts'
+
+t.test('a registry asked by TLS that speaks none is told as that, with its port', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const options = { host: '127.0.0.1', port, secure: true }
+  const rows = { mx: createMxRegistry(options), consul: createConsulRegistry(options) }
+  for (const [name, registry] of Object.entries(rows)) {
+    t.teardown(() => registry.close?.())
+    await t.rejects(Promise.resolve(registry.getService('a')), {
+      message: new RegExp(
+        `127\\.0\\.0\\.1:${port} does not answer: it speaks no TLS; was ${name}:// meant\\?$`,
+      ),
+    })
+  }
+})
+
+t.test('a certificate of an unknown authority is told with where to name that', async (t) => {
+  const { cert, key } = createCertificate(['127.0.0.1'])
+  const server = createTlsServer({ cert, key }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const options = { host: '127.0.0.1', port, secure: true }
+  const rows = [
+    [createMxRegistry(options), 'NODE_EXTRA_CA_CERTS'],
+    [createConsulRegistry(options), '\\?ca= or CONSUL_CACERT'],
+  ] as const
+  for (const [registry, where] of rows) {
+    t.teardown(() => registry.close?.())
+    await t.rejects(Promise.resolve(registry.getService('a')), {
+      message: new RegExp(`: name the file of its certificate's authority in ${where}$`),
+    })
+  }
+})
+
+t.test('any other reason stays as it is', (t) => {
+  t.equal(explainTls('connect ECONNREFUSED', 'mx://', 'X'), 'connect ECONNREFUSED')
+  t.end()
+})

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  findOwnCgroup,
+  removeCgroups,
+  toCgroupFolder,
+  toEnter,
+  tryCreateCgroup,
+} from '../../../lib/process/cgroup.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const parent = findOwnCgroup()
+const id = `test-${process.pid}`
+const skip = findSkip()
+
+/** Why processes cannot be put into groups here; false: they can. */
+function findSkip(): string | false {
+  const group = tryCreateCgroup(parent, id)
+  if (group === undefined) return 'requires a writable cgroup v2 hierarchy'
+  const hasKill = existsSync(join(toCgroupFolder(parent!, id), 'cgroup.kill'))
+  void group.remove()
+  return !hasKill && 'requires cgroup.kill (Linux 5.14)'
+}
+
+for (const [what, line] of [
+  ['a background process without environment', 'setsid env -i /bin/sleep 1000 & echo; wait'],
+  [
+    'a process that moved to a group below',
+    'mkdir $G/a $G/a/b && echo 0 > $G/a/b/cgroup.procs && echo && exec sleep 1000',
+  ],
+] as const)
+  for (const how of ['by itself', 'by the next server'])
+    t.test(`a group ends with ${what}, removed ${how}`, { skip }, async (t) => {
+      const group = tryCreateCgroup(parent, id)!
+      const folder = toCgroupFolder(parent!, id)
+      const [first, ...rest] = [...toEnter(group), '/bin/sh', '-c', line]
+      const env = { ...process.env, G: folder }
+      const child = spawn(first!, rest, { stdio: ['ignore', 'pipe', 'ignore'], env })
+      await once(child.stdout!, 'data')
+      // Processes hold the output as long as they live.
+      const closed = once(child.stdout!, 'close')
+      await (how === 'by itself' ? group.remove() : removeCgroups(parent, [id]))
+      t.notOk(existsSync(folder))
+      await closed
+    })
+
+t.test('there is none where the hierarchy is not writable', async (t) => {
+  const folder = makeTempFolder(t, 'cgroup')
+  t.equal(tryCreateCgroup(undefined, 'a'), undefined)
+  t.equal(tryCreateCgroup(folder, 'a'), undefined, 'no file to enter by')
+  writeFileSync(join(folder, 'cgroup.procs'), '')
+  mkdirSync(toCgroupFolder(folder, 'a'))
+  t.equal(tryCreateCgroup(folder, 'a'), undefined, 'it belongs to something else')
+  await removeCgroups(folder, ['none'])
+})

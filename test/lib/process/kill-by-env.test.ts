@@ -1,0 +1,23 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { endMarked } from '../../../lib/process/kill-by-env.ts'
+import { readProcess } from '../../../lib/process/processes.ts'
+
+/** A process, and one that it began in a session of its own, as what is run by a terminal. */
+async function startPair(t: Test, mark: string): Promise<number> {
+  const words = 'setsid sh -c "echo; exec sleep 1000" & wait'
+  const child = spawn('sh', ['-c', words], { env: { ...process.env, MX_TEST_PAIR: mark } })
+  t.teardown(() => child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return child.pid!
+}
+
+t.test('what has the mark ends, wherever it is', async (t) => {
+  const pid = await startPair(t, 'c0ffee')
+  const other = await startPair(t, 'c0ffee0')
+  t.equal((await endMarked(['MX_TEST_PAIR=c0ffee'])).size, 2)
+  t.equal(readProcess(pid), undefined)
+  t.ok(readProcess(other))
+  t.equal((await endMarked(['MX_TEST_PAIR=c0ffee0', 'MX_TEST_PAIR=none'])).size, 2)
+})

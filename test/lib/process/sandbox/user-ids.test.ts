@@ -1,0 +1,25 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openUserIds } from '../../../../lib/process/sandbox/user-ids.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+const RANGE = { first: 200_000, last: 200_001 }
+
+t.test('each namespace has an id of its own, also after a restart', async (t) => {
+  const file = join(makeTempFolder(t, 'ids'), 'isolation', 'user-ids.json')
+  const toUserId = openUserIds(file, RANGE)
+  t.strictSame([toUserId('a'), toUserId('__proto__'), toUserId('a')], [200_000, 200_001, 200_000])
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  const again = openUserIds(file, RANGE)
+  t.strictSame([again('__proto__'), again('a')], [200_001, 200_000])
+  t.throws(() => again('b'), { message: /namespace b: increase the range runtime_uids/ })
+  const moved = openUserIds(file, { first: 200_001, last: 200_002 })
+  t.equal(moved('a'), 200_002, 'an id of another namespace is never assigned')
+})
+
+t.test('assignments that cannot be read are not made anew', async (t) => {
+  const file = join(makeTempFolder(t, 'ids'), 'user-ids.json')
+  writeFileSync(file, '{"a":')
+  t.throws(() => openUserIds(file, RANGE), { message: /cannot be read/ })
+})

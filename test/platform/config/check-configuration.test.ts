@@ -1,0 +1,60 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createClosing } from '../../../lib/async/disposer.ts'
+import { checkApi } from '../../../platform/config/check-configuration.ts'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { createLog } from '../../../platform/process/log.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+async function check(t: Test, config: string, ...words: readonly string[]) {
+  const file = join(makeTempFolder(t, 'check'), 'mx.yaml')
+  writeFileSync(file, config)
+  const configuration = await configurationFrom(
+    readFlags([`--config=${file}`, ...words], 'api'),
+    {},
+  )()
+  const closing = createClosing()
+  t.teardown(closing.close)
+  return checkApi(configuration, createLog('silent'), closing)
+}
+
+t.test(
+  'all of a gateway is told: address, handler, services, and plugins in their order',
+  async (t) => {
+    const config = `
+handler: proxy
+services: { greeter: 127.0.0.1:9001 }
+plugins: [request-id, { body-limit: { limit: 1mb } }, namespace]
+`
+    t.match(await check(t, config, '--address=127.0.0.1:7'), {
+      ...{ address: '127.0.0.1:7', handler: 'proxy', services: ['go.mx.api.greeter'] },
+      plugins: ['request-id', 'body-limit', 'namespace'],
+      warnings: [],
+    })
+  },
+)
+
+t.test('its port is left alone, also one that is taken', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as { port: number }
+  t.match(await check(t, 'handler: rpc\n', `--address=127.0.0.1:${port}`), {
+    address: `127.0.0.1:${port}`,
+  })
+})
+
+t.test('plugins are built with their options, certificates are read', async (t) => {
+  await t.rejects(check(t, 'plugins: [{ body-limit: { limit: many } }]'), /body-limit.*limit/s)
+  const tls = ['--enable_tls', '--tls_cert_file=none.pem', '--tls_key_file=none.pem']
+  await t.rejects(check(t, 'handler: rpc\n', ...tls), /none\.pem cannot be read/)
+})
+
+t.test('half of what proves who the gateway is, is told', async (t) => {
+  await t.rejects(check(t, 'handler: rpc\n', '--auth=mx://127.0.0.1:1', '--auth_id=admin'), {
+    message: /auth_id and auth_secret/,
+  })
+})

@@ -1,0 +1,97 @@
+import t from 'tap'
+import { listNames, listOwn, listServices } from '../../../platform/config/configured-services.ts'
+import { keepFixed } from '../../../platform/config/load.ts'
+import { parseConfig } from '../../../platform/config/parse-file.ts'
+import { NO_CONFIG } from '../../../platform/config/types.ts'
+import { createConfiguredRegistry } from '../../../platform/server/registries.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { mergeGiven, mergeSettings } from '../../../platform/settings/sources.ts'
+
+function configure(words: readonly string[], yaml = '') {
+  const config = yaml === '' ? NO_CONFIG : parseConfig(yaml, 'mx.yaml')
+  const given = mergeGiven(readFlags(words), config.settings)
+  return { settings: mergeSettings(given), config, given, file: undefined }
+}
+
+t.test('a name without a dot lies inside the namespace, one with a dot is whole', async (t) => {
+  const services = listServices(
+    configure(['--backend', 'a=h:1', '--backend', 'b.c=h:2'], 'services: {d: "h:3", e.f: "h:4"}'),
+  )
+  t.same(
+    services.map(({ name }) => name),
+    ['go.mx.api.a', 'b.c', 'go.mx.api.d', 'e.f'],
+  )
+  const bare = listServices(configure(['--namespace', ' ', '--backend', 'a=h:1']))
+  t.same(
+    bare.map(({ name }) => name),
+    ['a'],
+  )
+})
+
+t.test('a service of a flag replaces the one of the file', async (t) => {
+  const services = listServices(configure(['--backend', 'a=h:1'], 'services: {a: ["h:2", "h:3"]}'))
+  t.same(
+    services.map(({ nodes }) => nodes.map(({ address }) => address)),
+    [['h:1']],
+  )
+})
+
+t.test('a flag given twice for a service adds nodes to it', async (t) => {
+  const configuration = configure(['--backend', 'a=h:1', '--backend', 'a=h:2'])
+  t.same(listNames(configuration), ['go.mx.api.a'], 'it is one service')
+  const { registry } = createConfiguredRegistry('static', listServices(configuration))
+  const [service] = await registry.getService('go.mx.api.a')
+  t.same(
+    service?.nodes.map(({ address }) => address),
+    ['h:1', 'h:2'],
+  )
+})
+
+t.test('node choices of single services go by full name', async (t) => {
+  const yaml =
+    'services: {a: {nodes: ["h:1"], balance: random}, b.c: {nodes: ["h:1"], balance: p2c}, d: "h:1"}'
+  t.same(
+    [...listOwn(configure([], yaml), 'balance')],
+    [
+      ['go.mx.api.a', 'random'],
+      ['b.c', 'p2c'],
+    ],
+  )
+})
+
+t.test('idle time and maximum age of single services go by full name', (t) => {
+  const yaml = 'services: {a: {nodes: ["h:1"], keep_alive: 2s, max_connection_age: none}, b: "h:1"}'
+  const configuration = configure([], yaml)
+  t.same([...listOwn(configuration, 'keepAliveMs')], [['go.mx.api.a', 2000]])
+  t.same(
+    [...listOwn(configuration, 'maxConnectionAgeMs')],
+    [['go.mx.api.a', Number.POSITIVE_INFINITY]],
+  )
+  t.end()
+})
+
+for (const kind of ['static', 'memory'] as const) {
+  t.test(`the registry ${kind} takes over another list of services`, async (t) => {
+    const { registry, replace } = createConfiguredRegistry(
+      kind,
+      listServices(configure(['--backend', 'a=h:1,h:2', '--backend', 'b=h:1'])),
+    )
+    t.teardown(() => registry.close?.())
+    replace(listServices(configure(['--backend', 'a=h:2', '--backend', 'c=h:3'])))
+    const services = await registry.listServices()
+    const found = services
+      .map(({ name, nodes }) => `${name} ${nodes.map(({ address }) => address)}`)
+      .sort()
+    t.same(found, ['go.mx.api.a h:2', 'go.mx.api.c h:3'])
+  })
+}
+
+t.test('what needs a restart stays as it runs, and is named', async (t) => {
+  const { settings: running } = configure(['--workers=1', '--drain_timeout=1s'])
+  const { settings: next } = configure(['--workers=2', '--address=:1', '--drain_timeout=2s'])
+  const { settings, restart } = keepFixed(running, next)
+  t.same(restart, ['address', 'workers'])
+  t.match(settings, { workers: 1, address: running.address, drainTimeoutMs: 2000 })
+  t.same(keepFixed(running, next, next).restart, [], 'what was named before is not named again')
+  t.same(keepFixed(running, running, next).restart, [], 'nor what is back as it runs')
+})

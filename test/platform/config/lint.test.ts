@@ -1,0 +1,144 @@
+import t from 'tap'
+import { findOddities } from '../../../platform/config/lint.ts'
+import { NO_CONFIG } from '../../../platform/config/types.ts'
+import { readEnvironment } from '../../../platform/settings/env.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import {
+  type GivenSettings,
+  mergeGiven,
+  mergeSettings,
+} from '../../../platform/settings/sources.ts'
+import { setVariables } from '../../fixtures/otlp-collector.ts'
+
+function find(...words: string[]): readonly string[] {
+  const given = readFlags(words)
+  return findOddities({ settings: mergeSettings(given), config: NO_CONFIG, given, file: undefined })
+}
+
+t.test('plugins that are listed without tracing are odd where traces are exported', async (t) => {
+  const given = readFlags(['--backend', 'a=h:1', '--namespace= '])
+  const list = (...specifiers: string[]): readonly string[] => {
+    const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
+    const config = { ...NO_CONFIG, plugins }
+    return findOddities({ settings: mergeSettings(given), config, given, file: undefined })
+  }
+  t.same(list('cors'), [])
+  setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' })
+  t.match(list('cors'), [/requests are in no trace.*without tracing/])
+  t.same(list('tracing', 'cors'), [])
+  t.same(find('--backend', 'a=h:1'), [])
+})
+
+t.test(
+  'plugins that are listed without namespace are odd where services lie inside it',
+  async (t) => {
+    const list = (words: readonly string[], ...specifiers: string[]): readonly string[] => {
+      const given = readFlags(['--handler=proxy', ...words])
+      const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
+      const config = { ...NO_CONFIG, plugins }
+      return findOddities({ settings: mergeSettings(given), config, given, file: undefined })
+    }
+    const inside = ['--backend', 'a=h:1', '--backend', 'b=h:1']
+    const told = list(inside, './hello.ts')
+    t.match(told, [/^no path leads to service go\.mx\.api\.a, .* without namespace; add it there$/])
+    t.equal(told.length, 1)
+    t.same(list(inside, 'namespace', './hello.ts'), [])
+    t.same(list([...inside, '--namespace= '], './hello.ts'), [])
+    t.same(list([...inside, '--resolver=host'], './hello.ts'), [])
+    t.same(list(['--backend', 'x.y=h:1'], './hello.ts'), [], 'its path is its whole name')
+  },
+)
+
+t.test(
+  'what a variable of the environment hides of the file is told, its value is not',
+  async (t) => {
+    const backend = readFlags(['--backend', 'a=h:1'])
+    const inFile = (key: 'address', value: string) =>
+      new Map([[key, { source: `mx.yaml:1:1: ${key}`, values: [value] }]])
+    const of = (settings: GivenSettings, env: Readonly<Record<string, string>>) => {
+      const given = mergeGiven(backend, readEnvironment(env), settings)
+      const config = { ...NO_CONFIG, settings }
+      return findOddities({ settings: mergeSettings(given), config, given, file: 'mx.yaml' })
+    }
+    const address = inFile('address', ':9000')
+    t.same(of(address, { MX_ADDRESS: ':8080' }), [
+      'mx.yaml:1:1: address has no effect: the variable MX_ADDRESS goes before it',
+    ])
+    t.same(of(address, { MX_ADDRESS: ':9000' }), [])
+    t.same(of(address, { MX_HTTP2: 'off' }), [])
+    t.same(of(address, {}), [])
+  },
+)
+
+t.test('a configuration that can be meant as it is has none', async (t) => {
+  t.same(
+    find(
+      '--backend',
+      'a=h:1',
+      '--backend',
+      'b=mx://h:1',
+      '--backend',
+      'v1.a=h:1',
+      '--namespace',
+      ' ',
+    ),
+    [],
+  )
+  t.same(find('--backend', 'a=h:1', '--backend', 'go.mx.api.v1.a=h:1'), [])
+  t.same(find('--registry=mx://h:1'), [], 'services may be in a registry')
+  t.same(find('--handler=proxy', '--backend', 'a=http://h:1'), [])
+})
+
+t.test('no service at all', async (t) => {
+  t.match(find(), [/^no service is known: /])
+  t.match(find('--registry=memory'), [/^no service is known: /])
+  t.same(find('--handler=event', '--broker=nats://h:1'), [], 'topics need none')
+})
+
+t.test('events of which nobody can hear', async (t) => {
+  t.match(find('--handler=event', '--registry=mx://h:1'), [/^events reach nobody: /])
+  t.same(find('--handler=event', '--registry=mx://h:1', '--broker=nats://h:1'), [])
+})
+
+t.test('servers to link with, and no token', async (t) => {
+  const findServer = (...words: string[]): readonly string[] => {
+    const given = readFlags(words, 'server')
+    const settings = mergeSettings(given)
+    return findOddities({ settings, config: NO_CONFIG, given, file: undefined }, 'server')
+  }
+  const nodes = '--network_nodes=10.0.0.2:8081'
+  t.match(findServer(nodes), [/^no server will be linked: .*; set MX_NETWORK_TOKEN, /])
+  t.same(findServer(nodes, '--network_token=s3cret-of-a-network'), [])
+  t.same(findServer('--proxy_address=:8081'), [])
+})
+
+t.test('a service that is called, behind a handler that does not call', async (t) => {
+  for (const handler of ['proxy', 'web']) {
+    for (const scheme of ['mx', 'mxs']) {
+      t.match(find(`--handler=${handler}`, '--backend', `weird=h:1,${scheme}://h:2`), [
+        new RegExp(
+          `^service go\\.mx\\.api\\.weird is at mx://, and the handler ${handler} .* http://host:port$`,
+        ),
+      ])
+    }
+  }
+})
+
+t.test('names that no path leads to', async (t) => {
+  const outside =
+    /^service my-shop\.v2 lies outside the namespace go\.mx\.api: .* go\.mx\.api\.my-shop\.v2$/
+  for (const handler of ['meta', 'rpc', 'proxy', 'web', 'api'])
+    t.match(find(`--handler=${handler}`, '--backend', 'my-shop.v2=h:1'), [outside], handler)
+  t.match(
+    find('--backend', 'my-shop.v2=h:1', '--backend', 'my-shop.v2=h:2'),
+    [outside],
+    'said once',
+  )
+  const version =
+    /^service go\.mx\.api\.v1 is named like a version: .*\/v1\/<a>\/<b>, lead to go\.mx\.api\.v1\.<a>$/
+  t.match(find('--backend', 'v1=h:1'), [version])
+  t.match(find('--backend', 'v1=h:1', '--resolver=subdomain:domain=example.com'), [version])
+  t.same(find('--backend', 'v1=h:1', '--resolver=path'), [], 'where versions mean nothing')
+  for (const resolver of ['host', 'subdomain:domain=example.com'])
+    t.same(find('--backend', 'www.example.com=h:1', `--resolver=${resolver}`), [], resolver)
+})

@@ -1,0 +1,57 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { parseFlags, readFlags } from '../../../platform/settings/flags.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+for (const command of ['api', 'server'] as const)
+  t.test(
+    `mx ${command}: what is wrong with file, flags and variables is told at once`,
+    async (t) => {
+      const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
+      writeFileSync(file, 'workers: many\nadress: 127.0.0.1:1\n')
+      const flags = readFlags([`--config=${file}`, '--address=nowhere'], command)
+      const load = configurationFrom(flags, { MX_DRAIN_TIMEOUT: 'soon' }, command)
+      const { problems } = await load().then(
+        () => ({ problems: [] }),
+        (error: { readonly problems: readonly string[] }) => error,
+      )
+      const found = problems.map((problem) => problem.replace(file, 'mx.yaml'))
+      const expected = [
+        ...(command === 'api'
+          ? [/^mx\.yaml:1:10: workers /]
+          : [/^mx\.yaml:1:1: "workers" is no key/]),
+        /^mx\.yaml:2:1: unknown key "adress", did you mean "address"\?$/,
+        /^--address /,
+        /^MX_DRAIN_TIMEOUT /,
+      ]
+      t.match(found, expected)
+      t.equal(found.length, expected.length, found.join('; '))
+    },
+  )
+
+t.test(
+  'an unknown flag hides nothing of what is wrong in the file or the environment',
+  async (t) => {
+    const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
+    const { given, problems } = parseFlags([`--config=${file}`, '--adress=:80'], 'server')
+    const load = configurationFrom(given, { MX_LOG_LEVEL: 'loud' }, 'server', problems)
+    writeFileSync(file, 'adress: :80\n')
+    await t.rejects(load(), /^unknown flag --adress.*\n.*mx\.yaml:1:1: .*\nMX_LOG_LEVEL .*$/)
+    writeFileSync(file, 'address: nowhere\n')
+    await t.rejects(load(), /^unknown flag .*\n.*mx\.yaml:1:\d+: address .*\nMX_LOG_LEVEL .*$/)
+    writeFileSync(file, 'address: :80\n')
+    const right = configurationFrom(given, {}, 'server', problems)
+    await t.rejects(right(), /^unknown flag .*$/, 'one is enough')
+  },
+)
+
+t.test('a wrong profile hides no other value, an unknown flag neither', async (t) => {
+  const flags = readFlags(['--profile=x', '--address=nowhere'], 'server')
+  await t.rejects(configurationFrom(flags, {}, 'server')(), /^--profile .*\n--address /)
+  t.throws(
+    () => readFlags(['--adress=:80', '--proxy_address=nowhere'], 'server'),
+    /^unknown flag --adress.*\n--proxy_address /,
+  )
+})

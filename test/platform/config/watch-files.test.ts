@@ -1,0 +1,119 @@
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { watchFiles } from '../../../platform/config/watch-files.ts'
+
+// A watch keeps no process running: here something must.
+const running = setInterval(() => {}, 1000)
+t.teardown(() => clearInterval(running))
+
+/** Watches files; `next` resolves at the next change, `changes` counts them. */
+function watch(t: Test, files: readonly string[]) {
+  const state = { changes: 0, next: () => new Promise<void>((resolve) => waiting.push(resolve)) }
+  const waiting: (() => void)[] = []
+  const watched = watchFiles(
+    () => {
+      state.changes++
+      for (const resolve of waiting.splice(0)) resolve()
+    },
+    (folder, error) => t.fail(`${folder}: ${error.message}`),
+  )
+  t.teardown(watched.close)
+  watched.set(files)
+  return {
+    ...state,
+    set: watched.set,
+    get changes() {
+      return state.changes
+    },
+  }
+}
+
+t.test(
+  'a file written in place, replaced by a rename, removed and put back is noticed each time',
+  async (t) => {
+    const dir = t.testdir({ 'mx.yaml': 'a' })
+    const file = join(dir, 'mx.yaml')
+    const watched = watch(t, [file])
+    const steps = [
+      () => writeFileSync(file, 'b'),
+      () => {
+        writeFileSync(join(dir, 'new'), 'c')
+        renameSync(join(dir, 'new'), file)
+      },
+      () => rmSync(file),
+      () => writeFileSync(file, 'd'),
+    ]
+    for (const step of steps) {
+      const changed = watched.next()
+      step()
+      await changed
+    }
+    t.equal(watched.changes, steps.length)
+  },
+)
+
+t.test('a link switched to another folder is noticed, as Kubernetes does it', async (t) => {
+  const dir = t.testdir({ one: { 'mx.yaml': '1' }, two: { 'mx.yaml': '2' } })
+  symlinkSync('one', join(dir, '..data'))
+  symlinkSync(join('..data', 'mx.yaml'), join(dir, 'mx.yaml'))
+  const watched = watch(t, [join(dir, 'mx.yaml')])
+  const changed = watched.next()
+  symlinkSync('two', join(dir, 'next'))
+  renameSync(join(dir, 'next'), join(dir, '..data'))
+  await changed
+  t.equal(watched.changes, 1)
+})
+
+t.test('another file of the folder, and the same content again, are no change', async (t) => {
+  const dir = t.testdir({ 'mx.yaml': 'a' })
+  const file = join(dir, 'mx.yaml')
+  const watched = watch(t, [file])
+  writeFileSync(join(dir, 'other'), 'x')
+  writeFileSync(file, 'a')
+  const changed = watched.next()
+  // The one change below is all that may be counted.
+  writeFileSync(file, 'b')
+  await changed
+  t.equal(watched.changes, 1)
+})
+
+t.test(
+  'a change is noticed while another file of the folder is written without a pause',
+  async (t) => {
+    // Before the folder is there: tap removes it ahead of what is torn down later.
+    t.teardown(() => clearInterval(writing))
+    const dir = t.testdir({ 'mx.yaml': 'a' })
+    const watched = watch(t, [join(dir, 'mx.yaml')])
+    const writing = setInterval(() => appendFileSync(join(dir, 'log'), 'x'), 5)
+    const changed = watched.next()
+    writeFileSync(join(dir, 'mx.yaml'), 'b')
+    await changed
+    t.equal(watched.changes, 1)
+  },
+)
+
+t.test('which files are watched may change', async (t) => {
+  const dir = t.testdir({ 'a.yaml': 'a' })
+  const folder = join(dir, 'more')
+  mkdirSync(folder)
+  const watched = watch(t, [join(dir, 'a.yaml')])
+  watched.set([join(folder, 'b.yaml')])
+  writeFileSync(join(dir, 'a.yaml'), 'forgotten')
+  const changed = watched.next()
+  writeFileSync(join(folder, 'b.yaml'), 'b')
+  await changed
+  t.equal(watched.changes, 1)
+})
+
+t.test('a folder that cannot be watched is told', async (t) => {
+  const told: string[] = []
+  const watched = watchFiles(
+    () => {},
+    (folder) => told.push(folder),
+  )
+  t.teardown(watched.close)
+  const folder = join(t.testdir(), 'missing')
+  watched.set([join(folder, 'mx.yaml')])
+  t.same(told, [folder])
+})

@@ -1,0 +1,448 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  request,
+  type ServerResponse,
+} from 'node:http'
+import { request as requestTls } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { WebSocket, WebSocketServer } from 'ws'
+import { createNatsBroker } from '../../../adapters/broker/nats.ts'
+import { parseNatsUrl } from '../../../adapters/nats/url.ts'
+import type { Message } from '../../../core/contracts/broker.ts'
+import type { Configuration } from '../../../platform/config/load.ts'
+import { parseConfig } from '../../../platform/config/parse-file.ts'
+import { type ConfigFile, NO_CONFIG } from '../../../platform/config/types.ts'
+import { type Api, startApi } from '../../../platform/gateway/gateway-server.ts'
+import { createLog } from '../../../platform/process/log.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { mergeGiven, mergeSettings } from '../../../platform/settings/sources.ts'
+import { findLocalCaller } from '../../../sdk/internal/local-services.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { Service } from '../../../sdk/service/service.ts'
+import { createAccount, createRule } from '../../fixtures/auth-source.ts'
+import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { openGate } from '../../fixtures/gates.ts'
+import { startNats } from '../../fixtures/nats.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+
+const LOG = createLog('silent')
+
+async function startBackend(t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function named(t: Test, name: string): Promise<string> {
+  return startBackend(t, (_, response) => response.end(name))
+}
+
+function configure(words: readonly string[], config: ConfigFile = NO_CONFIG): Configuration {
+  const handler = words.some((word) => word.startsWith('--handler')) ? [] : ['--handler=proxy']
+  const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...handler, ...words])
+  const given = mergeGiven(flags, config.settings)
+  return { settings: mergeSettings(given), config, given, file: undefined }
+}
+
+async function start(t: Test, configuration: Configuration): Promise<{ api: Api; url: string }> {
+  const api = await startApi({ configuration, log: LOG })
+  t.teardown(api.close)
+  return { api, url: `http://127.0.0.1:${api.port}` }
+}
+
+async function text(url: string): Promise<string> {
+  return (await fetch(url)).text()
+}
+
+for (const listener of ['uws', 'node']) {
+  t.test(`listener ${listener}: requests reach the nodes of their service in turn`, async (t) => {
+    const nodes = await Promise.all([named(t, 'one'), named(t, 'two')])
+    const words = ['--listener', listener, '--backend', `greeter=${nodes.join(',')}`]
+    const { api, url } = await start(t, configure(words))
+    t.equal(api.listener, listener)
+    t.same(api.services, ['go.mx.api.greeter'])
+    t.same((await Promise.all([text(`${url}/greeter`), text(`${url}/greeter`)])).sort(), [
+      'one',
+      'two',
+    ])
+    t.match(await (await fetch(url)).json(), { version: /^\d+\.\d+\.\d+$/ })
+  })
+}
+
+for (const listener of ['uws', 'node'])
+  t.test(`${listener}: %2F reaches the services that are to have it, and no others`, async (t) => {
+    const registry = await startBackend(t, ({ method, url }, response) => {
+      response.end(`${method} ${url}`)
+    })
+    const words = [`--listener=${listener}`, '--backend', `npm=${registry}`]
+    const ask = async (
+      { port }: Api,
+      path: string,
+      { host = 'gateway.test', ...options }: { host?: string; method?: string; body?: string } = {},
+    ) => {
+      const sent = request({ port, path, host: '127.0.0.1', headers: { host }, ...options })
+      sent.end(options.body)
+      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      let body = ''
+      for await (const chunk of response) body += chunk
+      return response.statusCode === 200 ? body : response.statusCode
+    }
+    const listed = [...words, '--encoded_slash_services=npm', '--backend', `app=${registry}`]
+    const { api } = await start(t, configure(listed))
+    t.equal(await ask(api, '/npm/@scope%2fname?a=%2F'), 'GET /npm/@scope%2fname?a=%2F')
+    const put = { method: 'PUT', body: 'body' }
+    t.equal(await ask(api, '/npm/@scope%2fname', put), 'PUT /npm/@scope%2fname')
+    for (const path of ['/app/a%2Fb', '/npm/a%2F..%2Fb', '/npm/a%2F%252e%252e', '/app/..%2fnpm/x'])
+      t.equal(await ask(api, path), 400, path)
+    t.equal(await ask(api, '/npm%2Fx'), 404)
+
+    const calls = ['--handler=rpc', '--resolver=proxy', '--encoded_slash_services=npm']
+    t.equal(await ask((await start(t, configure([...words, ...calls]))).api, '/npm/a%2Fb'), 400)
+    const { api: byHost } = await start(t, configure([...words, '--resolver=host']))
+    t.equal(await ask(byHost, '/a%2fb', { host: 'npm' }), 'GET /a%2fb')
+    const { api: plain } = await start(t, configure(words))
+    t.equal(await ask(plain, '/npm/a%2Fb'), 400)
+  })
+
+t.test('rules see one path, however its slashes are written', async (t) => {
+  const rules = [
+    createRule({ id: 'open' }),
+    createRule({ id: 'closed', access: 'DENIED', priority: 1, resource: 'service:*:/app/admin/*' }),
+  ]
+  const { gate } = await openGate(t, ...rules)
+  const words = ['--backend', `app=${await named(t, 'one')}`, '--encoded_slash_services=app']
+  const api = await startApi({ configuration: configure(words), log: LOG, gate })
+  t.teardown(api.close)
+  const ask = async (path: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${api.port}${path}`)).status
+  t.equal(await ask('/app/a%2Fb'), 200)
+  for (const path of ['admin/x', 'admin%2fx', '%61dmin%2Fx', '%2Fadmin/x', 'admin%2F%2fx'])
+    t.equal(await ask(`/app/${path}`), 401, path)
+  // Decoded twice or read without path parameters they would be other paths than the one that is judged.
+  for (const path of [
+    'x%2F..%2Fadmin/x',
+    'x%2F%252e%252e%2Fadmin/x',
+    'admin;%2Fx',
+    'a%2F%2561dmin',
+  ])
+    t.equal(await ask(`/app/${path}`), 400, path)
+})
+
+t.test(
+  'the registry memory serves the backends of the configuration too, and follows a reload',
+  async (t) => {
+    const words = ['--registry=memory', '--backend', `greeter=${await named(t, 'one')}`]
+    const { api, url } = await start(t, configure(words))
+    t.equal(await text(`${url}/greeter`), 'one')
+    await api.reload(
+      configure(['--registry=memory', '--backend', `greeter=${await named(t, 'two')}`]),
+    )
+    t.equal(await text(`${url}/greeter`), 'two')
+  },
+)
+
+t.test('services of this process are called without sockets where the gateway may', async (t) => {
+  // Where nobody listens.
+  const host = { address: '127.0.0.1:1', server: 'node' as const, add: () => () => {} }
+  const { log } = createQuietLog()
+  const service = new Service({ name: 'greeter', registry: 'memory', host, log }).handle(
+    'Greeter',
+    {
+      hello: endpoint({ handle: () => ({ message: 'Hello' }) }),
+    },
+  )
+  t.teardown(() => service.stop())
+  await service.start()
+  const words = ['--registry=memory', '--namespace', ' ', '--handler=rpc']
+  const configuration = configure(words)
+  const start = async (findCaller?: typeof findLocalCaller): Promise<number> => {
+    const api = await startApi({ configuration, log: LOG, ...(findCaller && { findCaller }) })
+    t.teardown(api.close)
+    return (await fetch(`http://127.0.0.1:${api.port}/greeter/hello`)).status
+  }
+  t.equal(await start(findLocalCaller), 200)
+  t.equal(await start(), 502)
+})
+
+t.test('the default plugins that have an effect are built', async (t) => {
+  t.same((await start(t, configure(['--namespace', ' ']))).api.plugins, [
+    'request-id',
+    'forwarded',
+    'body-limit',
+  ])
+  const words = [
+    '--cors_origins=https://a.test',
+    '--max_body=none',
+    '--server_timing=loopback',
+    '--plugin=headers',
+  ]
+  const { api } = await start(t, configure(words))
+  t.same(api.plugins, ['request-id', 'server-timing', 'cors', 'namespace', 'forwarded', 'headers'])
+})
+
+t.test(
+  'a reload changes services, timeouts, limits and plugins, and keeps running requests',
+  async (t) => {
+    let finish = (): void => {}
+    const slow = await startBackend(t, (request, response) => {
+      if (request.url === '/greeter/never') return
+      response.write('a')
+      finish = () => response.end('b')
+    })
+    const { api, url } = await start(t, configure(['--backend', `greeter=${slow}`]))
+    const running = await fetch(`${url}/greeter`)
+    const file = parseConfig(
+      `plugins: [body-limit, namespace, {headers: {reply: {set: {x-new: "yes"}}}}]\nservices: {greeter: ${slow}, other: ${await named(t, 'other')}}\nmax_body: 3\nreply_timeout: 30ms`,
+      'mx.yaml',
+    )
+    await api.reload(configure([], file))
+    finish()
+    t.equal(await running.text(), 'ab')
+    const other = await fetch(`${url}/other`)
+    t.equal(other.headers.get('x-new'), 'yes')
+    t.equal(other.headers.get('x-request-id'), null)
+    t.equal(await other.text(), 'other')
+    const upload = request(`${url}/other`, { method: 'POST', headers: { 'content-length': 4 } })
+    upload.flushHeaders()
+    const [refused] = await once(upload, 'response')
+    t.equal(refused.statusCode, 413)
+    t.equal((await fetch(`${url}/greeter/never`)).status, 504)
+  },
+)
+
+t.test('a service of mx.yaml may have a node choice of its own', async (t) => {
+  const nodes = [await named(t, 'one'), await named(t, 'two')].join(', ')
+  const file = parseConfig(
+    `services:\n  bound: { nodes: [${nodes}], balance: hash:path }\n  free: [${nodes}]\n`,
+    'mx.yaml',
+  )
+  const { url } = await start(t, configure([], file))
+  const all = async (path: string): Promise<number> => {
+    return new Set([await text(url + path), await text(url + path), await text(url + path)]).size
+  }
+  t.equal(await all('/bound/x'), 1)
+  t.equal(await all('/free/x'), 2)
+})
+
+t.test('a reload with a plugin that cannot be built changes nothing', async (t) => {
+  const { api, url } = await start(t, configure(['--backend', `greeter=${await named(t, 'one')}`]))
+  await t.rejects(
+    api.reload(configure(['--plugin=cros', '--namespace=other'])),
+    /--plugin: unknown plugin "cros"/,
+  )
+  t.equal(await text(`${url}/greeter`), 'one')
+  t.match(await text(`${url}/nobody`), /go\.mx\.api\.nobody/)
+})
+
+t.test('handler event: a request becomes an event of the topic in its path', async (t) => {
+  const { url } = await start(t, configure(['--handler=event']))
+  const reply = await fetch(`${url}/orders/created`, { method: 'POST', body: '{}' })
+  t.equal(reply.status, 200)
+  t.match(await reply.json(), { id: /^[0-9a-f-]{36}$/ })
+})
+
+t.test('handler event: with --broker others hear of it', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const broker = createNatsBroker({ address: parseNatsUrl(server.url) })
+  t.teardown(() => broker.close?.())
+  let hear: (message: Message) => void
+  const heard = new Promise<Message>((resolve) => {
+    hear = resolve
+  })
+  await broker.subscribe('go.mx.api.orders', (message) => hear(message))
+  const { url } = await start(t, configure(['--handler=event', `--broker=${server.url}`]))
+  const reply = await fetch(`${url}/orders/created`, { method: 'POST', body: '{"a":1}' })
+  const { headers, body } = await heard
+  t.equal(headers['mx-topic'], 'go.mx.api.orders')
+  const event = JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>
+  t.match(event, {
+    name: 'created',
+    id: ((await reply.json()) as { id: string }).id,
+    data: '{"a":1}',
+  })
+})
+
+t.test('nothing is left open when the start fails', async (t) => {
+  const { api } = await start(t, configure([]))
+  const words = [`--address=127.0.0.1:${api.port}`]
+  const taken = { ...configure([]), settings: mergeSettings(readFlags(words)) }
+  await t.rejects(startApi({ configuration: taken, log: LOG }), /in use/)
+  await t.rejects(
+    startApi({ configuration: configure(['--plugin=./none.ts']), log: LOG }),
+    /none\.ts/,
+  )
+  await t.rejects(
+    startApi({ configuration: configure(['--broker=nats://127.0.0.1:1']), log: LOG }),
+    /^the broker nats:\/\/127\.0\.0\.1:1 cannot be used: /,
+  )
+})
+
+t.test('enable_tls serves HTTPS with the files named', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const { certFile, keyFile } = folder.write('localhost', createCertificate(['localhost']))
+  const words = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
+  const { api } = await start(
+    t,
+    configure([...words, '--backend', `greeter=${await named(t, 'one')}`]),
+  )
+  const call = requestTls({
+    port: api.port,
+    host: '127.0.0.1',
+    path: '/greeter',
+    rejectUnauthorized: false,
+  })
+  const [response] = await once(call.end(), 'response')
+  t.equal(response.statusCode, 200)
+  t.equal(String(await once(response, 'data')), 'one')
+})
+
+t.test('a reload tells of new certificates, and of wrong ones in one line', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const { certFile, keyFile } = folder.write('localhost', createCertificate(['localhost']))
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  const words = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
+  const configuration = configure(words)
+  const api = await startApi({ configuration, log })
+  t.teardown(api.close)
+  folder.write('localhost', createCertificate(['localhost']))
+  await api.reload(configuration)
+  t.match(lines, [
+    { msg: 'new certificates are in use', files: [certFile] },
+    { msg: 'configuration reloaded' },
+  ])
+  lines.length = 0
+  writeFileSync(certFile, 'none')
+  await api.reload(configuration)
+  t.match(lines[0], { level: 40, msg: /holds no certificate.*; the previous certificates stay/ })
+  t.notOk(lines[0]?.['err'], 'without a stack')
+})
+
+for (const listener of ['uws', 'node']) {
+  t.test(
+    `listener ${listener}: a drain closes WebSockets with 1012 and does not wait for them`,
+    async (t) => {
+      const backend = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+      await once(backend, 'listening')
+      t.teardown(() => {
+        for (const client of backend.clients) client.terminate()
+        backend.close()
+      })
+      const { port } = backend.address() as AddressInfo
+      const words = [
+        '--handler=web',
+        '--listener',
+        listener,
+        '--drain_timeout=none',
+        '--backend',
+        `chat=127.0.0.1:${port}`,
+      ]
+      const { api } = await start(t, configure(words))
+      const socket = new WebSocket(`ws://127.0.0.1:${api.port}/chat`)
+      await once(socket, 'open')
+      const closed = once(socket, 'close')
+      const drained = api.drain()
+      t.equal((await closed)[0], 1012)
+      await drained
+      t.equal(api.inFlight, 0)
+    },
+  )
+}
+
+t.test('close may be called again, during a drain too', async (t) => {
+  const { api } = await start(t, configure([]))
+  await Promise.all([api.drain(), api.close(), api.close()])
+  t.equal(api.inFlight, 0)
+})
+
+t.test(
+  'a gateway is not ready before its registry has answered once, and is from then on',
+  async (t) => {
+    const held: ServerResponse[] = []
+    let isSilent = true
+    const answer = (response: ServerResponse): void => {
+      response.setHeader('x-consul-index', '1')
+      response.end('{}')
+    }
+    const address = await startBackend(t, (_, response) => {
+      if (isSilent) held.push(response)
+      else answer(response)
+    })
+    const { api } = await start(t, configure([`--registry=consul://${address}`]))
+    const asked = [api.problems(), api.problems(), api.problems()]
+    for (const problems of asked) t.same(await problems, ['the registry has not answered yet'])
+    t.same(await api.problems(), ['the registry has not answered yet'], 'nor later')
+    const questions = held.length
+    t.ok(questions > 0, 'it was asked')
+    isSilent = false
+    held.forEach(answer)
+    t.same(await api.problems(), [])
+    isSilent = true
+    t.same(await api.problems(), [], 'nobody has to answer twice')
+  },
+)
+
+t.test('a hook that never answers is given up after reply_timeout', async (t) => {
+  const folder = t.testdir({
+    'mine.ts': 'export default { onRequest: () => new Promise(() => {}) }',
+  })
+  const { url } = await start(t, configure(['--reply_timeout=50ms', `--plugin=${folder}/mine.ts`]))
+  t.equal((await fetch(url)).status, 504)
+})
+
+t.test('a fault is logged with its plugin, its request and the line of the source', async (t) => {
+  const folder = t.testdir({
+    'faulty.ts': `interface Unused {\n  a: 1\n}\nexport default {\n  onRequest(x: Unused & { id: string, query: string }) {\n    x.id = 'id-1'\n    if (x.query === 'onRequest') throw new Error('early')\n  },\n  onDone({ query }: { query: string }) {\n    if (query === 'onDone') throw 'late'\n  },\n}\n`,
+  })
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'error' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  const configuration = configure([`--plugin=${folder}/faulty.ts`])
+  const api = await startApi({ configuration, log })
+  t.teardown(() => api.close())
+  const cases = [
+    ['onRequest', 500, 'a stage failed; answered 500'],
+    ['onDone', 200, 'a hook failed after the reply'],
+  ] as const
+  for (const [hook, status, msg] of cases) {
+    const reply = await fetch(`http://127.0.0.1:${api.port}/?${hook}`)
+    await reply.arrayBuffer()
+    t.equal(reply.status, status)
+    await until(() => lines.length > 0)
+    t.match(lines[0], { msg, plugin: 'faulty', hook, id: 'id-1', method: 'GET', path: '/' })
+    t.notMatch(JSON.stringify(lines[0]), `?${hook}`, 'queries may hold tokens')
+    const { err, thrown } = lines.pop() as { err?: { stack: string }; thrown?: string }
+    if (hook === 'onRequest') t.match(err?.stack, /faulty\.ts:7:\d+/)
+    else t.equal(thrown, "'late'")
+  }
+})
+
+t.test(
+  'a gate that the process has decides who is let through, whatever the settings say',
+  async (t) => {
+    const { gate, issue } = await openGate(t, createRule({ scope: '*' }))
+    const configuration = configure(['--backend', `app=${await named(t, 'one')}`])
+    const api = await startApi({ configuration, log: LOG, gate })
+    t.teardown(api.close)
+    const headers = { authorization: `Bearer ${await issue(createAccount())}` }
+    const ask = async (init?: RequestInit): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${api.port}/app`, init)).status
+    t.same([await ask(), await ask({ headers })], [401, 200])
+    await api.reload(configuration)
+    t.same([await ask(), await ask({ headers })], [401, 200], 'and by another configuration')
+  },
+)

@@ -1,0 +1,63 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { MASK } from '../../../lib/text/redact.ts'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { createToldGateway } from '../../../platform/gateway/gateway-view.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { openGate } from '../../fixtures/gates.ts'
+import { openServer, QUIET_WORDS } from '../../fixtures/server.ts'
+
+t.test('before the gateway runs there is nothing to tell', async (t) => {
+  const registry = createMemoryRegistry()
+  t.teardown(() => registry.close?.())
+  const { gate } = await openGate(t)
+  const domains = { list: () => new Set<string>() } as never
+  const told = createToldGateway({ registry, domains, gate })
+  t.equal(told.gateway(), undefined)
+  t.equal(told.inFlight(), 0)
+  t.equal(told.metrics.requests, 0)
+})
+
+t.test(
+  'what is told is in force: plugins of files with their options, also after a reload',
+  async (t) => {
+    const cwd = t.testdir({
+      'own.mjs': `
+      import { definePlugin, Type } from 'mx-gateway'
+      export default definePlugin({
+        name: 'own',
+        description: 'Does nothing.',
+        options: Type.Object({
+          pin: Type.String({ writeOnly: true }),
+          limit: Type.Integer({ default: 7 }),
+        }),
+        create: () => ({ onReply() {} }),
+      })`,
+      'mx.yaml': 'plugins:\n  - ./own.mjs: { pin: "1234" }\n',
+    })
+    const file = join(cwd, 'mx.yaml')
+    const { server, get } = await openServer(t, [`--config=${file}`])
+    const read = async () => (await get('/api/plugins')).body.plugins
+    const own = (await read()).find(({ name }: { name: string }) => name === 'own')
+    t.match(own, {
+      ...{ description: 'Does nothing.', specifier: join(cwd, 'own.mjs'), hooks: ['onReply'] },
+      ...{ source: /mx\.yaml:2/, options: { pin: MASK, limit: 7 } },
+    })
+    writeFileSync(
+      file,
+      'plugins:\n  - body-limit: { limit: 3 }\nservices:\n  plain: [127.0.0.1:1]\n',
+    )
+    const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
+    await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
+    const names = (await read()).map(({ name }: { name: string }) => name)
+    t.ok(names.includes('body-limit') && !names.includes('own'), names.join())
+    const asked = { method: 'POST', path: '/plain/x', body: '12345' }
+    t.match((await get(`/api/explain?${new URLSearchParams(asked)}`)).body, {
+      answer: { status: 413 },
+      why: 'plugin body-limit (onRequest) refuses it',
+    })
+    t.match((await get('/api/routes?service=plain')).body.routes, [{ service: 'plain' }])
+  },
+)

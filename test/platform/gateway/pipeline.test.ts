@@ -1,0 +1,73 @@
+import t, { type Test } from 'tap'
+import { runSteps } from '../../../core/chain.ts'
+import { createClosing } from '../../../lib/async/disposer.ts'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { type Deciding, openDeciding } from '../../../platform/gateway/pipeline.ts'
+import { planPlugins } from '../../../platform/plugins/plan.ts'
+import { createLog } from '../../../platform/process/log.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { TestExchange } from '../../../sdk/testing.ts'
+import { createPools, makeService } from '../../fixtures/services.ts'
+
+async function open(t: Test, ...words: readonly string[]) {
+  const configuration = await configurationFrom(readFlags([...words], 'api'), {})()
+  const closing = createClosing()
+  t.teardown(closing.close)
+  const { createPool } = createPools()
+  const deciding = await openDeciding(
+    {
+      ...{ configuration, events: {}, gate: undefined, log: createLog('silent') },
+      upstream: () => ({ createPool }),
+    },
+    closing,
+  )
+  await deciding.routing.ready
+  return { configuration, closing, deciding }
+}
+
+/** Where a path is led to, by the steps before the handler; empty: nowhere. */
+async function lead({ deciding, configuration }: Awaited<ReturnType<typeof open>>, path: string) {
+  const { chain, handlerOf } = await deciding.buildChain(configuration, planPlugins(configuration))
+  const x = new TestExchange({ path })
+  x.begin(
+    chain,
+    () => {},
+    () => {},
+  )
+  try {
+    await runSteps(chain.steps.slice(0, -1), x)
+  } catch {
+    return ''
+  }
+  return `${handlerOf(x)} ${x.route?.service}`
+}
+
+const BACKEND = ['--backend', 'greeter=127.0.0.1:9001']
+
+t.test(
+  'a request is led to a service of the configuration, by the handler that is set',
+  async (t) => {
+    for (const handler of ['proxy', 'web', 'rpc', 'api'])
+      t.equal(
+        await lead(await open(t, ...BACKEND, `--handler=${handler}`), '/greeter/hello'),
+        `${handler} go.mx.api.greeter`,
+      )
+    t.equal(await lead(await open(t, ...BACKEND), '/greeter/hello'), 'rpc go.mx.api.greeter')
+    t.equal(await lead(await open(t, ...BACKEND), '/nobody/hello'), '')
+  },
+)
+
+t.test('another list of services is taken over', async (t) => {
+  const opened = await open(t, ...BACKEND, '--handler=proxy')
+  const { deciding }: { deciding: Deciding } = opened
+  deciding.replace([makeService('go.mx.api.mail', ['127.0.0.1:9002'])])
+  deciding.routing.reconfigure(['go.mx.api.greeter', 'go.mx.api.mail'])
+  t.equal(await lead(opened, '/mail/send'), 'proxy go.mx.api.mail')
+  t.equal(await lead(opened, '/greeter/hello'), '')
+})
+
+t.test('what was opened is closed once, by whoever opened it', async (t) => {
+  const { closing } = await open(t, ...BACKEND)
+  await closing.close()
+  await closing.close()
+})

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { GatewayError } from '../../../../core/errors.ts'
+import type { Explanation } from '../../../../platform/gateway/routing/explain.ts'
+import { toWhy } from '../../../../platform/gateway/routing/explain-why.ts'
+
+const NONE: Omit<Explanation, 'why'> = {
+  ...{ stages: [], route: undefined, handler: undefined, namespace: '', account: '', rulings: [] },
+  ...{ nodes: undefined, endpoints: [], sentTo: undefined, answer: undefined, known: [] },
+}
+
+const answer = (code: number, detail: string, id = 'a') => ({
+  ...{ status: code, body: '', error: new GatewayError(id, code, detail) },
+})
+const DENIED = { namespace: 'mx', resource: 'service:a:A.B', granted: false }
+const RULE = { id: 'closed' } as NonNullable<Explanation['rulings'][number]['rule']>
+
+t.test('why a gateway answers itself', (t) => {
+  const cases: readonly (readonly [Partial<Explanation>, RegExp])[] = [
+    [
+      {
+        stages: [{ plugin: 'cors', hook: 'onRequest' }],
+        answer: { ...answer(204, ''), error: undefined },
+      },
+      /^plugin cors \(onRequest\) answers it itself$/,
+    ],
+    [
+      { answer: answer(404, 'service not found: greter', 'greter'), known: ['greeter', 'store'] },
+      /^did you mean greeter\? There are greeter, store$/,
+    ],
+    [
+      { answer: answer(404, 'service not found: x', 'x'), known: ['greeter'] },
+      /^there are greeter$/,
+    ],
+    [{ answer: answer(404, 'service not found: x') }, /^nothing is registered: /],
+    [
+      { answer: answer(404, 'endpoint not found: a.B'), endpoints: ['A.C'] },
+      /^the service declares A\.C$/,
+    ],
+    [
+      { answer: answer(401, 'no'), rulings: [{ ...DENIED, rule: RULE }] },
+      /^rule closed denies it to nobody that is known: show who calls, by "Authorization: /,
+    ],
+    [
+      { answer: answer(401, 'no'), rulings: [{ ...DENIED, rule: undefined }], account: 'ann' },
+      /^no rule grants it to ann$/,
+    ],
+    [
+      { answer: answer(503, 'cannot look up a: the registry does not answer') },
+      /^see whether the registry runs, /,
+    ],
+    [
+      { answer: answer(503, 'cannot look up a: the registry refuses access') },
+      /^the account of the gateway .* or may not read the registry$/,
+    ],
+    [
+      { stages: [], answer: answer(400, 'bad') },
+      /^it is refused where it comes in, before any plugin runs$/,
+    ],
+    [{ answer: answer(503, 'no node of a is available') }, /^the service is registered, and none/],
+    [
+      { stages: [{ plugin: undefined, hook: 'route' }], answer: answer(400, 'bad') },
+      /^the step route refuses it$/,
+    ],
+  ]
+  for (const [explanation, why] of cases) t.match(toWhy({ ...NONE, ...explanation }), why)
+  t.end()
+})

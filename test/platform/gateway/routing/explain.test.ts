@@ -1,0 +1,102 @@
+import t, { type Test } from 'tap'
+import type { Gate } from '../../../../core/contracts/auth.ts'
+import { createClosing } from '../../../../lib/async/disposer.ts'
+import { configurationFrom } from '../../../../platform/config/load.ts'
+import { type AskedRequest, explain } from '../../../../platform/gateway/routing/explain.ts'
+import { createLog } from '../../../../platform/process/log.ts'
+import { readFlags } from '../../../../platform/settings/flags.ts'
+import { openGate } from '../../../fixtures/gates.ts'
+import { openRawBackend } from '../../../fixtures/raw-backend.ts'
+
+async function ask(t: Test, request: Partial<AskedRequest>, words: readonly string[], gate?: Gate) {
+  const configuration = await configurationFrom(readFlags([...words], 'api'), {})()
+  const closing = createClosing()
+  t.teardown(closing.close)
+  return explain(
+    { method: 'GET', path: '/', headers: {}, ...request },
+    { configuration, gate, log: createLog('silent') },
+    closing,
+  )
+}
+
+const WORDS = ['--backend', 'greeter=127.0.0.1:9001', '--backend', 'greeter=127.0.0.1:9002']
+
+t.test('which way it goes: stages, route, handler, nodes, and the one that is next', async (t) => {
+  const told = await ask(t, { path: '/greeter/hello' }, [...WORDS, '--handler=proxy'])
+  t.match(told, {
+    ...{ handler: 'proxy', namespace: 'go.mx.api', account: '', rulings: [], known: [] },
+    route: { service: 'go.mx.api.greeter' },
+    nodes: [{ address: '127.0.0.1:9001', protocol: 'http', draining: false }, {}],
+    answer: undefined,
+  })
+  t.equal(told.sentTo, told.nodes![0]!.id)
+  t.match(told.stages.at(-1), { plugin: undefined, hook: 'handle' })
+})
+
+t.test('nothing is sent to a node', async (t) => {
+  const backend = await openRawBackend(t)
+  const words = ['--backend', `greeter=127.0.0.1:${backend.port}`, '--handler=proxy']
+  t.ok((await ask(t, { path: '/greeter/hello' }, words)).sentTo)
+  t.equal(backend.connections.length, 0)
+})
+
+t.test('a path that leads nowhere: the answer, and the services there are', async (t) => {
+  const told = await ask(t, { path: '/greter/hello' }, WORDS)
+  t.match(told, {
+    ...{ route: undefined, handler: undefined, nodes: undefined, sentTo: undefined },
+    answer: { status: 404, error: { code: 404, id: 'go.mx.api.greter' } },
+    known: ['go.mx.api.greeter'],
+  })
+})
+
+t.test('what rules say, with the one that decides', async (t) => {
+  const { gate } = await openGate(t, {
+    ...{ id: 'closed', scope: '', access: 'DENIED', priority: 1 },
+    resource: { type: '*', name: '*', endpoint: '*' },
+  })
+  const words = [...WORDS, '--handler=proxy', '--auth=mx://127.0.0.1:1']
+  const told = await ask(t, { path: '/greeter/hello' }, words, gate)
+  t.match(told, {
+    rulings: [{ namespace: 'mx', granted: false, rule: { id: 'closed' } }],
+    answer: { status: 401 },
+  })
+  t.equal(told.sentTo, undefined)
+})
+
+t.test(
+  'what a listener refuses is refused before any plugin, and a WebSocket may be asked for',
+  async (t) => {
+    const words = [...WORDS, '--handler=proxy', '--max_body=3']
+    for (const request of [
+      { path: '/greeter/a%2fb' },
+      { path: '/greeter/../b' },
+      { path: '/greeter', headers: { host: ['a', 'b'] } },
+      { path: '/greeter', headers: { 'content-length': 'x' } },
+    ])
+      t.match(await ask(t, request, words), {
+        ...{ stages: [], route: undefined, sentTo: undefined, answer: { status: 400 } },
+        why: 'it is refused where it comes in, before any plugin runs',
+      })
+    t.match(await ask(t, { method: 'TRACE', path: '/greeter' }, words), { answer: { status: 405 } })
+    const long = await ask(t, { method: 'POST', path: '/greeter', body: 'long' }, words)
+    t.match(long.answer, { status: 413 })
+    const socket = { path: '/greeter', headers: { Upgrade: 'websocket' } }
+    t.ok((await ask(t, socket, [...WORDS, '--handler=web'])).sentTo)
+  },
+)
+
+t.test('%2F is served as in the gateway', async (t) => {
+  const request = { path: '/greeter/a%2fb' }
+  const words = [...WORDS, '--handler=proxy', '--encoded_slash_services=greeter']
+  t.ok((await ask(t, request, words)).sentTo)
+  const others = [...WORDS, '--handler=proxy', '--encoded_slash_services=other']
+  t.match((await ask(t, request, others)).answer, { status: 400 })
+})
+
+t.test('an event is published nowhere', async (t) => {
+  const request = { method: 'POST', path: '/user/created', body: '{}' }
+  t.match(await ask(t, request, ['--handler=event']), {
+    ...{ handler: 'event', sentTo: 'topic' },
+    route: { service: 'go.mx.api.user', endpoint: 'created' },
+  })
+})

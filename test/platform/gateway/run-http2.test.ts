@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type ClientHttp2Session, connect } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { type RunningMx, startMx } from '../../fixtures/mx.ts'
+
+/** A backend; the reply to `/greeter/slow` comes when the test says so. */
+async function startBackend(t: Test): Promise<{ node: string; answer: () => void }> {
+  const waiting: (() => void)[] = []
+  const server = createServer((request, response) => {
+    if (request.url?.endsWith('/slow')) waiting.push(() => response.end('slow'))
+    else response.end('hello')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const answer = (): void => {
+    for (const end of waiting.splice(0)) end()
+  }
+  return { node: `127.0.0.1:${(server.address() as AddressInfo).port}`, answer }
+}
+
+function start(t: Test, words: readonly string[]): RunningMx {
+  const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...words], {
+    cwd: t.testdir(),
+  })
+  t.teardown(async () => {
+    if (mx.child.exitCode === null && mx.child.signalCode === null) mx.child.kill('SIGKILL')
+    await mx.ended
+  })
+  return mx
+}
+
+function open(t: Test, url: string): ClientHttp2Session {
+  const session = connect(url)
+  session.on('error', () => {})
+  t.teardown(() => session.destroy())
+  return session
+}
+
+async function get(session: ClientHttp2Session, path: string): Promise<string> {
+  const stream = session.request({ ':path': path })
+  stream.setEncoding('utf8')
+  return (await stream.toArray()).join('')
+}
+
+t.test(
+  'the address for HTTP/2 is one of all workers, and loses nothing in a restart',
+  async (t) => {
+    const { node, answer } = await startBackend(t)
+    const words = ['--workers=2', '--http2_address=127.0.0.1:0', '--backend', `greeter=${node}`]
+    const mx = start(t, words)
+    await mx.until(/gateway ready"/)
+    const { http2 } = mx.log().find(({ msg }) => msg === 'gateway ready')!
+    t.match(http2, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/, 'the port that was chosen')
+    const url = String(http2)
+    for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
+    const kept = open(t, url)
+    t.equal(await get(kept, '/greeter/hello'), 'hello')
+    const slow = get(kept, '/greeter/slow')
+    // Behind it on the same connection: by its answer the first is under way.
+    t.equal(await get(kept, '/greeter/hello'), 'hello')
+    mx.child.kill('SIGUSR2')
+    await mx.until(/new processes serve; the old ones finish their requests/)
+    for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
+    answer()
+    t.equal(await slow, 'slow', 'a request of before is finished')
+    mx.child.kill('SIGTERM')
+    t.equal(await mx.ended, 0)
+  },
+)
+
+t.test('a port for HTTP/2 that is taken is named before any worker starts', async (t) => {
+  const server = createTcpServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const mx = start(t, [
+    '--workers=2',
+    `--http2_address=127.0.0.1:${port}`,
+    '--backend=a=127.0.0.1:9',
+  ])
+  t.not(await mx.ended, 0)
+  t.match(
+    mx.output.stderr,
+    new RegExp(`address 127\\.0\\.0\\.1:${port} is in use .* --http2_address or MX_HTTP2_ADDRESS`),
+  )
+})

@@ -1,0 +1,381 @@
+import { once } from 'node:events'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, createConnection } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { eventually } from '../../fixtures/eventually.ts'
+import { type RunningMx, startMx } from '../../fixtures/mx.ts'
+import { RawClient } from '../../fixtures/raw-client.ts'
+
+t.jobs = 2
+
+/** A backend that says its name; the end of `/<service>/slow` comes when the test says so. */
+async function startBackend(
+  t: Test,
+  name: string,
+): Promise<{ node: string; slow: () => void; server: Server }> {
+  const waiting: (() => void)[] = []
+  const server = createServer((request, response) => {
+    if (request.url?.endsWith('/slow')) {
+      response.write(name.slice(0, 1))
+      waiting.push(() => response.end(name.slice(1)))
+    } else response.end(name)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    node: `127.0.0.1:${port}`,
+    slow: () => {
+      for (const end of waiting.splice(0)) end()
+    },
+    server,
+  }
+}
+
+function start(
+  t: Test,
+  words: readonly string[],
+  options: { cwd: string; env?: Record<string, string> },
+): RunningMx {
+  const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...words], options)
+  t.teardown(async () => {
+    if (mx.child.exitCode === null && mx.child.signalCode === null) mx.child.kill('SIGKILL')
+    await mx.ended
+  })
+  return mx
+}
+
+/** Ids of the worker processes of a running gateway. */
+function workersOf({ child }: RunningMx): number[] {
+  const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number)
+  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/cli/'))
+}
+
+/** Opens a connection of its own: `fetch` may go on using an open one. */
+async function connect(url: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = createConnection(Number(port), hostname)
+  await once(socket, 'connect').finally(() => socket.destroy())
+}
+
+async function isRefused(url: string): Promise<boolean> {
+  const error = await connect(url).catch((reason: { readonly code: string }) => reason)
+  return error?.code === 'ECONNREFUSED'
+}
+
+async function text(url: string): Promise<string> {
+  return (await fetch(url)).text()
+}
+
+for (const listener of ['uws', 'node']) {
+  t.test(
+    `listener ${listener}: SIGTERM finishes running requests, then ends with status 0`,
+    async (t) => {
+      const backend = await startBackend(t, 'one')
+      const mx = start(t, ['--listener', listener, '--backend', `greeter=${backend.node}`], {
+        cwd: t.testdir(),
+      })
+      const url = await mx.url()
+      t.equal(await text(`${url}/greeter/hello`), 'one')
+      t.equal((await fetch(`${url}/nobody`)).status, 404)
+      const running = await fetch(`${url}/greeter/slow`)
+      mx.child.kill('SIGTERM')
+      await mx.until(/SIGTERM: finishing/)
+      // A moment after it says so it takes no more connections.
+      await eventually(() => isRefused(url))
+      backend.slow()
+      t.equal(await running.text(), 'one')
+      t.equal(await mx.ended, 0)
+      t.match(mx.log().at(-1), { msg: 'gateway stopped' })
+      t.match(
+        mx.output.stdout,
+        /"path":"\/greeter\/slow".*"status":200/,
+        'nothing is missing in the access log',
+      )
+    },
+  )
+}
+
+t.test(
+  'HTTP/1.0 on the default listener: one warning names the cause and the setting',
+  async (t) => {
+    const mx = start(t, [], { cwd: t.testdir() })
+    const port = Number(new URL(await mx.url()).port)
+    for (let i = 0; i < 3; i++) {
+      const client = new RawClient(port).send('GET /greeter HTTP/1.0\r\nHost: a.test\r\n\r\n')
+      t.match((await client.ended()).text, /^HTTP\/1\.1 505 /)
+      client.destroy()
+    }
+    await mx.until(/HTTP\/1\.0/)
+    mx.child.kill('SIGTERM')
+    t.equal(await mx.ended, 0)
+    const warnings = mx.log().filter(({ msg }) => String(msg).includes('HTTP/1.0'))
+    t.match(warnings, [
+      { level: 40, listener: 'uws', msg: /505 .*proxy_http_version 1\.1.*set listener to node/ },
+    ])
+    t.equal(warnings.length, 1)
+  },
+)
+
+t.test('a SIGTERM that comes before it serves ends it in order', async (t) => {
+  for (const [flag, pid] of [
+    ['--workers=1', 'process.pid'],
+    ['--workers=2', 'process.ppid'],
+  ] as const) {
+    const plugin = `export default () => {
+      process.kill(${pid}, 'SIGTERM')
+      return { onRequest: (x) => x.reply(200, 'ok') }
+    }`
+    const cwd = t.testdir({ 'early.js': plugin })
+    const mx = start(t, [flag, '--plugin', './early.js'], { cwd })
+    t.equal(await mx.ended, 0, flag)
+    t.match(mx.output.stderr, /gateway stopped/)
+    t.notMatch(mx.output.stderr, /a worker ended/)
+  }
+})
+
+t.test('a second signal ends it at once with status 1', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
+  await fetch(`${await mx.url()}/greeter/slow`)
+  mx.child.kill('SIGINT')
+  await mx.until(/SIGINT: finishing/)
+  // An echo of the first signal is no second one: repeat until it is heard.
+  const repeat = setInterval(() => mx.child.kill('SIGINT'), 50)
+  t.equal(await mx.ended, 1)
+  clearInterval(repeat)
+})
+
+t.test('only a SIGINT may be an echo: a SIGTERM behind it ends it at once', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
+  await fetch(`${await mx.url()}/greeter/slow`)
+  mx.child.kill('SIGTERM')
+  await mx.until(/SIGTERM: finishing/)
+  const saidMs = performance.now()
+  mx.child.kill('SIGTERM')
+  t.equal(await mx.ended, 1)
+  t.match(mx.output.stderr, /SIGTERM again: ending at once/)
+  t.ok(performance.now() - saidMs < 5000, 'without waiting for the running request')
+})
+
+t.test('requests that outlast drain_timeout are cut off', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const mx = start(t, ['--drain_timeout=50ms', '--backend', `greeter=${backend.node}`], {
+    cwd: t.testdir(),
+  })
+  const running = await fetch(`${await mx.url()}/greeter/slow`)
+  mx.child.kill('SIGTERM')
+  await t.rejects(running.text())
+  t.equal(await mx.ended, 0)
+  t.match(mx.output.stderr, /drain_timeout is over/)
+})
+
+t.test(
+  'mx.yaml in the working folder is read, read again when it changes, and refused when it is wrong',
+  async (t) => {
+    const one = await startBackend(t, 'one')
+    const two = await startBackend(t, 'two')
+    const cwd = t.testdir({ 'mx.yaml': `services:\n  greeter: [${one.node}]\n` })
+    const file = join(cwd, 'mx.yaml')
+    const mx = start(t, [], { cwd })
+    const url = await mx.url()
+    t.equal(await text(`${url}/greeter/hello`), 'one')
+
+    writeFileSync(file, `services:\n  greeter: [${two.node}]\nbalanse: random\n`)
+    await mx.until(
+      /configuration refused: mx\.yaml:3:1: unknown key \\"balanse\\", did you mean \\"balance\\"\?/,
+    )
+    t.equal(await text(`${url}/greeter/hello`), 'one', 'the previous configuration keeps serving')
+
+    writeFileSync(file, 'plugins: [cros]\n')
+    await mx.until(/configuration refused: mx\.yaml:1:11: unknown plugin/)
+    t.equal(await text(`${url}/greeter/hello`), 'one', 'the services go on with the plugins')
+
+    writeFileSync(
+      join(cwd, 'next.yaml'),
+      `services:\n  greeter: [${two.node}]\nnamespace: acme\nworkers: 2\n`,
+    )
+    renameSync(join(cwd, 'next.yaml'), file)
+    await mx.until(/configuration reloaded/)
+    t.equal(await text(`${url}/greeter/hello`), 'two')
+    t.match(await text(`${url}/nobody`), /acme\.nobody/, 'the namespace changes with it')
+    t.match(mx.output.stderr, /needs a restart to take effect: workers/)
+    const reloaded = mx.log().find(({ msg }) => msg === 'configuration reloaded')
+    t.match(reloaded, { servicesAdded: ['acme.greeter'], settings: ['namespace'] })
+  },
+)
+
+t.test('a configuration file that vanishes or is emptied does not end the services', async (t) => {
+  const one = await startBackend(t, 'one')
+  const cwd = t.testdir({ 'mx.yaml': `services:\n  greeter: [${one.node}]\n` })
+  const file = join(cwd, 'mx.yaml')
+  const mx = start(t, [], { cwd })
+  const url = await mx.url()
+  renameSync(file, join(cwd, 'away'))
+  await mx.until(/configuration refused: configuration file mx\.yaml cannot be read: ENOENT/)
+  t.equal(await text(`${url}/greeter`), 'one')
+  writeFileSync(file, '')
+  await mx.until(/configuration refused: mx\.yaml:1:1: the file holds no setting/)
+  t.equal(await text(`${url}/greeter`), 'one')
+})
+
+t.test('SIGHUP reads the configuration again', async (t) => {
+  const one = await startBackend(t, 'one')
+  const cwd = t.testdir()
+  const mx = start(t, [], { cwd, env: { MX_BALANCEE: 'random' } })
+  const url = await mx.url()
+  await mx.until(/no service is known: name one with --backend/)
+  t.match(mx.output.stderr, /unknown variable MX_BALANCEE, did you mean MX_BALANCE\?/)
+  t.equal((await fetch(`${url}/greeter`)).status, 404)
+  writeFileSync(join(cwd, 'mx.yaml'), `services:\n  greeter: ${one.node}\n`)
+  mx.child.kill('SIGHUP')
+  await mx.until(/configuration reloaded/)
+  t.equal(await text(`${url}/greeter`), 'one')
+})
+
+t.test('a plugin is read again when its file changes', async (t) => {
+  const plugin = (reply: string): string =>
+    `export default { onRequest: (x) => x.reply(200, '${reply}') }\n`
+  const cwd = t.testdir({ 'mine.ts': plugin('first') })
+  const mx = start(t, ['--plugin', './mine.ts'], { cwd })
+  const url = await mx.url()
+  t.equal(await text(url), 'first')
+  writeFileSync(join(cwd, 'mine.ts'), plugin('second'))
+  await mx.until(/configuration reloaded/)
+  t.equal(await text(url), 'second')
+})
+
+t.test('workers share the port, are replaced when they crash, and drain together', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const mx = start(t, ['--workers=2', '--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
+  const url = await mx.url()
+  const workers = workersOf(mx)
+  t.equal(workers.length, 2)
+  t.equal(await text(`${url}/greeter`), 'one')
+
+  for (const workersFlag of ['--workers=2', '--workers=1']) {
+    const words = ['api', `--address=${new URL(url).host}`, workersFlag]
+    const second = startMx(words, { cwd: t.testdir() })
+    t.equal(await second.ended, 1, `a second gateway with ${workersFlag} gets no share of the port`)
+    t.match(
+      second.output.stderr,
+      /^mx: address 127\.0\.0\.1:\d+ is in use by another program; choose another with --address or MX_ADDRESS\n$/,
+    )
+  }
+
+  process.kill(workers[0]!, 'SIGKILL')
+  await mx.until(/a worker ended; starting another/)
+  t.equal(await text(`${url}/greeter`), 'one', 'the other one goes on serving')
+  while (workersOf(mx).length < 2) await text(`${url}/greeter`)
+
+  const running = await fetch(`${url}/greeter/slow`)
+  mx.child.kill('SIGTERM')
+  await mx.until(/SIGTERM: finishing/)
+  backend.slow()
+  t.equal(await running.text(), 'one')
+  t.equal(await mx.ended, 0)
+})
+
+t.test('SIGUSR2 replaces what serves, by what can; new processes read everything', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const cwd = t.testdir({ 'mx.yaml': `services:\n  greeter: [${backend.node}]\n` })
+  const mx = start(t, ['--hot_restart', '--config=mx.yaml'], { cwd })
+  const url = await mx.url()
+  const [before] = workersOf(mx)
+
+  writeFileSync(join(cwd, 'mx.yaml'), 'listener: none\n')
+  await mx.until(/configuration refused/)
+  mx.child.kill('SIGUSR2')
+  await mx.until(
+    /"reason":"a worker process ended.*restart failed; the old processes keep serving/s,
+  )
+  t.same(workersOf(mx), [before])
+  t.equal(await text(`${url}/greeter`), 'one')
+
+  const running = await fetch(`${url}/greeter/slow`)
+  writeFileSync(join(cwd, 'mx.yaml'), `services:\n  next: [${backend.node}]\nlistener: uws\n`)
+  mx.child.kill('SIGUSR2')
+  await mx.until(/new processes serve; the old ones finish their requests/)
+  t.equal((await fetch(`${url}/greeter`)).status, 404)
+  t.equal(await text(`${url}/next`), 'one')
+  t.ok(workersOf(mx).includes(before!), 'a request is still running')
+  backend.slow()
+  t.equal(await running.text(), 'one')
+  while (workersOf(mx).includes(before!)) await text(`${url}/next`)
+  t.equal(workersOf(mx).length, 1)
+  t.notMatch(mx.output.stderr, /a worker ended/)
+  mx.child.kill('SIGTERM')
+  t.equal(await mx.ended, 0)
+})
+
+t.test(
+  'a process that crashes while it is replaced leaves as many as there are to be',
+  async (t) => {
+    const backend = await startBackend(t, 'one')
+    const words = ['--workers=2', '--backend', `greeter=${backend.node}`]
+    const mx = start(t, words, { cwd: t.testdir() })
+    const url = await mx.url()
+    const before = workersOf(mx)
+    mx.child.kill('SIGUSR2')
+    await mx.until(/SIGUSR2: starting new processes/)
+    process.kill(before[0]!, 'SIGKILL')
+    await mx.until(/a worker ended; starting another/)
+    await mx.until(/new processes serve; the old ones finish their requests/)
+    await eventually(async () => workersOf(mx).length === 2)
+    t.notOk(workersOf(mx).some((pid) => before.includes(pid)))
+    t.equal(await text(`${url}/greeter`), 'one')
+    mx.child.kill('SIGTERM')
+    t.equal(await mx.ended, 0)
+  },
+)
+
+t.test('SIGUSR2 ends no gateway that cannot be replaced', async (t) => {
+  const mx = start(t, [], { cwd: t.testdir() })
+  const url = await mx.url()
+  mx.child.kill('SIGUSR2')
+  await mx.until(/cannot be replaced while it serves; .*--hot_restart/)
+  t.equal((await fetch(url)).status, 200)
+})
+
+t.test(
+  'what the process warns of is a line of the log, and nothing besides, also at the start',
+  async (t) => {
+    const warns =
+      "process.emitWarning('mind the step')\nexport default { onDone() { process.emitWarning('again') } }\n"
+    const cwd = t.testdir({ 'warns.ts': warns })
+    const mx = start(t, ['--plugin', './warns.ts'], { cwd })
+    await fetch(`${await mx.url()}/nobody`)
+    await mx.until(/"msg":"again"/)
+    for (const msg of ['mind the step', 'again'])
+      t.equal(mx.log().filter((line) => line['msg'] === msg).length, 1, msg)
+    t.notMatch(mx.output.stderr, /^\(/m)
+  },
+)
+
+t.test('of a plugin that is none and a port in use, the plugin is told', async (t) => {
+  const { server } = await startBackend(t, 'one')
+  const { port } = server.address() as AddressInfo
+  const words = ['api', '--plugin', 'nope', '--address', `127.0.0.1:${port}`]
+  const mx = startMx(words, { cwd: t.testdir() })
+  t.equal(await mx.ended, 2)
+  t.match(
+    mx.output.stderr,
+    /^mx: --plugin: unknown plugin "nope": .*\. A file is written \.\/nope\n$/,
+  )
+})
+
+t.test('a worker that cannot start is told once, and nothing is left running', async (t) => {
+  const cwd = t.testdir({ 'broken.js': 'export default {' })
+  const mx = start(t, ['--workers=2', '--plugin', './broken.js'], { cwd })
+  t.equal(await mx.ended, 2)
+  t.match(mx.output.stderr, /^mx: --plugin: plugin .*broken\.js.*\n$/)
+})

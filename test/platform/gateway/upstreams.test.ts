@@ -1,0 +1,190 @@
+// Each `--balance` and each `--resolver`, as a client meets it: a whole gateway in front of real backends.
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { clock } from '../../../lib/time/coarse-clock.ts'
+import { openApi } from '../../fixtures/api.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+
+/** So many requests do not all go to one of two nodes by chance. */
+const MANY = 64
+
+interface Backend {
+  readonly address: string
+  /** Replies to `/hold` are kept here. */
+  readonly held: ServerResponse[]
+}
+
+/** A backend that answers with its name. */
+async function openBackend(t: Test, name: string): Promise<Backend> {
+  const held: ServerResponse[] = []
+  const server = createServer((req, res) => {
+    if (req.url!.endsWith('/hold')) held.push(res)
+    else res.end(name)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, held }
+}
+
+interface Asked {
+  readonly status: number | undefined
+  readonly text: string
+  readonly cookie: string
+}
+
+async function ask(
+  port: number,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Asked> {
+  const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }).end()
+  const [reply] = (await once(sent, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of reply.setEncoding('utf8')) text += chunk
+  const cookie = (reply.headers['set-cookie']?.[0] ?? '').split(';')[0]!
+  return { status: reply.statusCode, text, cookie }
+}
+
+async function open(t: Test, balance: string, weight = '') {
+  const [a, b] = [await openBackend(t, 'a'), await openBackend(t, 'b')]
+  const { port } = await openApi(t, {
+    MX_HANDLER: 'proxy',
+    MX_BACKEND: `app=${a.address}${weight},${b.address}`,
+    MX_BALANCE: balance,
+    MX_ACCESS_LOG: 'off',
+  })
+  const names = async (
+    count: number,
+    toHeaders: (i: number) => Record<string, string> = () => ({}),
+  ) => {
+    const got: string[] = []
+    for (let i = 0; i < count; i++) got.push((await ask(port, '/app/x', toHeaders(i))).text)
+    return got
+  }
+  return { a, b, port, names }
+}
+
+t.test('round-robin: in turn, by weight', async (t) => {
+  const even = (await (await open(t, 'round-robin')).names(8)).join('')
+  t.match(even, /^(ab)+$|^(ba)+$/)
+  const weighted = await (await open(t, 'round-robin', ';3')).names(8)
+  t.equal(weighted.filter((name) => name === 'a').length, 6)
+})
+
+t.test('random: any of them', async (t) => {
+  t.same(new Set(await (await open(t, 'random')).names(MANY)), new Set(['a', 'b']))
+})
+
+t.test(
+  'least-conn and p2c: whoever has less to do; of two draws, which may be the same, by the latter',
+  async (t) => {
+    for (const [balance, count, most] of [
+      ['least-conn', 16, 0],
+      ['p2c', 400, 150],
+    ] as const) {
+      const { a, b, port, names } = await open(t, balance)
+      const slow = ask(port, '/app/hold')
+      await until(() => a.held.length + b.held.length === 1)
+      const busy = a.held.length === 1 ? 'a' : 'b'
+      const took = (await names(count)).filter((name) => name === busy).length
+      t.ok(took <= most, `${balance}: ${took} of ${count} to the busy one`)
+      for (const res of [...a.held, ...b.held]) res.end('held')
+      t.equal((await slow).text, 'held')
+    }
+  },
+)
+
+t.test('hash: whoever asks with the same comes to the same', async (t) => {
+  const rows: [string, (i: number) => Record<string, string>][] = [
+    ['hash:header:x-user', (i) => ({ 'x-user': `u${i}` })],
+    ['hash:cookie:sid', (i) => ({ cookie: `sid=s${i}` })],
+  ]
+  for (const [balance, toHeaders] of rows) {
+    const { names } = await open(t, balance)
+    const first = await names(MANY, toHeaders)
+    t.equal(new Set(first).size, 2, balance)
+    t.same(await names(MANY, toHeaders), first)
+  }
+  const byPath = await open(t, 'hash:path')
+  const paths = Array.from({ length: MANY }, (_, i) => `/app/${i}`)
+  const askAll = async () => {
+    const got: string[] = []
+    for (const path of paths) got.push((await ask(byPath.port, path)).text)
+    return got
+  }
+  const first = await askAll()
+  t.equal(new Set(first).size, 2)
+  t.same(await askAll(), first)
+  t.equal(new Set(await (await open(t, 'hash:ip')).names(16)).size, 1)
+})
+
+t.test('sticky: a client stays with the node that a cookie names', async (t) => {
+  const { port, names } = await open(t, 'sticky:node')
+  const first = await ask(port, '/app/x')
+  t.match(first.cookie, /^node=./)
+  t.same(new Set(await names(8, () => ({ cookie: first.cookie }))), new Set([first.text]))
+  t.equal(new Set(await names(8)).size, 2, 'others are served in turn')
+})
+
+const RESOLVED: [resolver: string, service: string, path: string, host: string, nowhere: string][] =
+  [
+    ['proxy', 'app', '/app/x', 'localhost', '/other/x'],
+    ['proxy', 'go.mx.api.v1.app', '/v1/app/x', 'localhost', '/v2/app/x'],
+    ['path', 'app', '/app/x', 'localhost', '/v1/app'],
+    ['vpath', 'go.mx.api.v1.app', '/v1/app/x', 'localhost', '/app/x'],
+    ['host', 'shop.example', '/any/thing', 'shop.example', ''],
+    ['rpc', 'app', '/app/x', 'localhost', '/other/x'],
+    ['endpoint', 'app', '/app/x', 'localhost', '/other/x'],
+    ['grpc', 'app', '/app.Greeter/Hello', 'localhost', '/app/Hello'],
+    ['subdomain:domain=example.com', 'staging.app', '/app/x', 'staging.example.com', '/other/x'],
+  ]
+for (const [resolver, service, path, host, nowhere] of RESOLVED) {
+  t.test(`--resolver=${resolver}: ${host}${path} leads to ${service}`, async (t) => {
+    const { address } = await openBackend(t, 'found')
+    const { port } = await openApi(t, {
+      MX_HANDLER: 'proxy',
+      MX_RESOLVER: resolver,
+      MX_ACCESS_LOG: 'off',
+      MX_BACKEND: `${service}=${address}`,
+    })
+    t.match(await ask(port, path, { host }), { status: 200, text: 'found' })
+    const other = nowhere === '' ? await ask(port, path) : await ask(port, nowhere, { host })
+    t.ok(other.status === 404 || other.status === 503, `${other.status}: ${other.text}`)
+  })
+}
+
+t.test('keep_alive and max_connection_age hold for connections of all services', async (t) => {
+  for (const [name, value] of [
+    ['MX_KEEP_ALIVE', '1ms'],
+    ['MX_MAX_CONNECTION_AGE', '1ms'],
+    ['MX_KEEP_ALIVE', '60s'],
+  ] as const) {
+    let connections = 0
+    const server = createServer((_req, res) => res.end('ok')).on('connection', () => connections++)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = await openApi(t, {
+      MX_HANDLER: 'proxy',
+      MX_BACKEND: `app=127.0.0.1:${(server.address() as AddressInfo).port}`,
+      MX_ACCESS_LOG: 'off',
+      [name]: value,
+    })
+    for (let i = 0; i < 2; i++) {
+      await ask(port, '/app')
+      const { nowMs } = clock
+      // The clock of the connections goes on by itself.
+      await until(() => clock.nowMs > nowMs + 1)
+    }
+    t.equal(connections, value === '1ms' ? 2 : 1, `${name}=${value}`)
+  }
+})

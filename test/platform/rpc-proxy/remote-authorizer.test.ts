@@ -1,0 +1,125 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { type Api, startApi } from '../../../platform/gateway/gateway-server.ts'
+import { createLog } from '../../../platform/process/log.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { eventually } from '../../fixtures/eventually.ts'
+import { openServer } from '../../fixtures/server.ts'
+
+const LOG = createLog('silent')
+/** What a change of rules may take. */
+const CHANGE_MS = 1000
+
+async function startGateway(t: Test, words: readonly string[], env = {}): Promise<Api> {
+  const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...words])
+  const api = await startApi({ configuration: await configurationFrom(flags, env)(), log: LOG })
+  t.teardown(api.close)
+  return api
+}
+
+async function openApi(t: Test, words: readonly string[], env = {}): Promise<string> {
+  return `http://127.0.0.1:${(await startGateway(t, words, env)).port}`
+}
+
+async function openBackend(t: Test): Promise<string> {
+  const server = createServer((req, res) => res.end(req.headers['authorization'] ?? 'nothing'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `app=127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test('logins by a trusted gateway count for its clients', async (t) => {
+  const logIn = async (words: readonly string[]) => {
+    const { proxy } = await openServer(t, words)
+    const url = await openApi(t, [
+      `--registry=mx://${proxy}`,
+      `--auth=mx://${proxy}`,
+      ...['--namespace= ', '--auth_id=admin', '--auth_secret=mx', '--trusted_proxies=loopback'],
+    ])
+    return async (address: string): Promise<number> => {
+      const { status } = await fetch(`${url}/auth/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+        body: JSON.stringify({ id: 'admin', secret: 'guess' }),
+      })
+      return status
+    }
+  }
+  // The fixture itself logs in from there, without a proxy.
+  const trusted = await logIn(['--trusted_proxies=loopback', '--trusted_proxies_optional'])
+  for (let i = 0; i < 5; i++) t.equal(await trusted('198.51.100.7'), 400)
+  t.equal(await trusted('198.51.100.7'), 429)
+  t.equal(await trusted('198.51.100.8'), 400)
+  const other = await logIn([])
+  for (let i = 0; i < 5; i++) t.equal(await other('198.51.100.7'), 400)
+  t.equal(await other('198.51.100.8'), 429, 'of others only their own address is known')
+})
+
+t.test('a gateway alone keeps the rules of the platform it is told of', async (t) => {
+  const { server, proxy, post } = await openServer(t)
+  const { body } = await post('/auth/token', { id: 'admin', secret: 'mx' })
+  const headers = { authorization: `Bearer ${body.token.access_token}` }
+  const words = [`--auth=mx://${proxy}`, '--auth_id=admin', `--backend=${await openBackend(t)}`]
+  const url = await openApi(t, ['--handler=proxy', ...words], { MX_AUTH_SECRET: 'mx' })
+  const ask = async (init?: RequestInit): Promise<number> =>
+    (await fetch(`${url}/app`, init)).status
+  t.equal(await ask(), 200, 'the default rule')
+  const rule = (id: string, scope: string, resource: string) => {
+    const [type, name, endpoint] = resource.split(':')
+    return post(
+      '/auth/rules/create',
+      { rule: { id, scope, access: 'GRANTED', resource: { type, name, endpoint }, priority: 0 } },
+      headers,
+    )
+  }
+  t.equal((await rule('login', '', 'service:auth:*')).status, 200)
+  t.equal((await rule('members', '*', '*:*:*')).status, 200)
+  t.equal((await post('/auth/rules/delete', { id: 'default' }, headers)).status, 200)
+  const startMs = performance.now()
+  while ((await ask()) !== 401) t.ok(performance.now() - startMs < CHANGE_MS)
+  const known = await fetch(`${url}/app`, { headers })
+  t.equal(known.status, 200)
+  t.equal(await known.text(), 'nothing', 'the token is not for backends')
+  t.equal(await ask({ headers: { authorization: 'Bearer a.b.c' } }), 401)
+  await server.close()
+  t.equal(await ask(), 401, 'the last rules stay in force')
+  t.equal(await ask({ headers }), 200, 'and the last keys')
+})
+
+t.test('while the platform has never been reached nobody is let in', async (t) => {
+  const url = await openApi(t, [
+    '--handler=proxy',
+    '--auth=mx://127.0.0.1:1',
+    `--backend=${await openBackend(t)}`,
+  ])
+  const reply = await fetch(`${url}/app`)
+  t.equal(reply.status, 503)
+  t.ok(Number(reply.headers.get('retry-after')) > 0)
+  t.equal((await fetch(url)).status, 200, 'GET / is open')
+})
+
+t.test('/readyz says that rules and keys were never told, and whether for a refusal', async (t) => {
+  const { server, proxy } = await openServer(t)
+  const open = (secret: string, auth = `mx://${proxy}`): Promise<Api> =>
+    startGateway(t, [`--auth=${auth}`, '--auth_id=admin', `--auth_secret=${secret}`])
+  const becomes = (api: Api, problem: string | undefined): Promise<void> =>
+    eventually(async () => (await api.problems())[0] === problem)
+  t.same(await (await open('mx', 'mx://127.0.0.1:1')).problems(), ['auth has not answered yet'])
+  await becomes(await open('wrong'), 'auth refuses access: the log says why')
+  const known = await open('mx')
+  await becomes(known, undefined)
+  await server.close()
+  t.same(await known.problems(), [], 'the last rules stay in force')
+})
+
+t.test('half of what proves who asks is refused at the start', async (t) => {
+  for (const word of ['--auth_id=admin', '--auth_secret=mx'])
+    await t.rejects(openApi(t, ['--auth=mx://127.0.0.1:1', word]), {
+      message: /must both be given/,
+    })
+})

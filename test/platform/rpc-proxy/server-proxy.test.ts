@@ -1,0 +1,109 @@
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { createGate } from '../../../core/auth/authorizer.ts'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { openServerProxy, type ServerProxy } from '../../../platform/rpc-proxy/server-proxy.ts'
+import { openServerRegistries } from '../../../platform/server/server-registries.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { until } from '../../contracts/registry.ts'
+import { MemoryAuthSource } from '../../fixtures/auth-source.ts'
+import { createService, openClient } from '../../fixtures/sdk-services.ts'
+import { QUIET_WORDS } from '../../fixtures/server.ts'
+
+t.setTimeout(120_000)
+
+async function open(t: Test, ...words: string[]): Promise<ServerProxy> {
+  const flags = readFlags([...QUIET_WORDS, ...words], 'server')
+  const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()
+  const registries = await openServerRegistries('memory', {
+    isOwn: () => true,
+    onWarning: () => {},
+  })
+  const log = pino({ level: 'silent' })
+  const gate = createGate(new MemoryAuthSource())
+  const proxy = await openServerProxy({
+    configuration,
+    registry: registries.registry,
+    domains: registries,
+    gate,
+    fileLimit: 1000,
+    log,
+  })
+  t.teardown(async () => {
+    await proxy.close()
+    gate.close()
+    await registries.close()
+  })
+  return proxy
+}
+
+const toText = ({ address }: ServerProxy): string => `${address.host}:${address.port}`
+
+t.test('while the server starts, calls of what is not hosted yet are 503, not 404', async (t) => {
+  const proxy = await open(t)
+  const client = openClient(t, { proxy: toText(proxy), retries: 0 })
+  await t.rejects(client.call('store', 'Store.Read'), {
+    code: 503,
+    message: 'the server is starting',
+  })
+  proxy.begin()
+  await t.rejects(client.call('store', 'Store.Read'), { code: 404 })
+})
+
+t.test('drained it takes no more calls, and waits for those it has', async (t) => {
+  const proxy = await open(t)
+  proxy.begin()
+  let release: () => void = () => {}
+  let calls = 0
+  const slow = createService(t, { name: 'slow', host: proxy.host })
+  slow.handle('Slow', {
+    wait: endpoint({
+      handle() {
+        calls++
+        return new Promise((resolve) => {
+          release = () => resolve({ done: true })
+        })
+      },
+    }),
+  })
+  await slow.start()
+  const client = openClient(t, { proxy: toText(proxy), retries: 0 })
+  const call = client.call('slow', 'Slow.Wait')
+  await until(() => calls === 1)
+  const drained = proxy.drain()
+  await t.rejects(openClient(t, { proxy: toText(proxy), retries: 0 }).call('slow', 'Slow.Wait'), {
+    code: 502,
+  })
+  release()
+  t.same(await call, { done: true })
+  await drained
+})
+
+t.test('what takes longer than drain_timeout is cut off', async (t) => {
+  const proxy = await open(t, '--drain_timeout=10ms')
+  proxy.begin()
+  let calls = 0
+  const slow = createService(t, { name: 'slow', host: proxy.host })
+  slow.handle('Slow', {
+    wait: endpoint({
+      handle() {
+        calls++
+        return new Promise(() => {})
+      },
+    }),
+  })
+  await slow.start()
+  const call = openClient(t, { proxy: toText(proxy), retries: 0 }).call('slow', 'Slow.Wait')
+  await until(() => calls === 1)
+  await proxy.drain()
+  await Promise.all([t.rejects(call, { code: 503 }), proxy.close()])
+})
+
+t.test('its services are registered where others reach them', async (t) => {
+  const plain = await open(t)
+  t.equal(plain.host.address, toText(plain))
+  const named = await open(t, '--advertise_address=mx.internal')
+  t.equal(named.host.address, `mx.internal:${named.address.port}`)
+  t.equal((await open(t, '--advertise_address=[fd00::1]:81')).host.address, '[fd00::1]:81')
+})

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { lockFolder } from '../../../../platform/server/files/folder-lock.ts'
+import { toNodeWords } from '../../../fixtures/programs.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+t.setTimeout(120_000)
+
+const HOLDER = new URL('../../../fixtures/folder-holder.ts', import.meta.url)
+const ROUNDS = 3
+const STARTERS = 4
+
+/** A process that is ready to take a lock. */
+interface Starter {
+  readonly child: ChildProcess
+  /** Begins; what came of it. */
+  readonly begin: () => Promise<string>
+  readonly kill: () => Promise<void>
+}
+
+async function prepare(t: Test, folder: string): Promise<Starter> {
+  const child = spawn(process.execPath, toNodeWords(HOLDER, folder), {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const closed = once(child, 'close')
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await closed
+  }
+  t.teardown(kill)
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  await lines.next()
+  return {
+    child,
+    async begin() {
+      child.stdin.write('begin\n')
+      return (await lines.next()).value
+    },
+    kill,
+  }
+}
+
+t.test('a folder is held once, until it is released', async (t) => {
+  const folder = makeTempFolder(t, 'lock')
+  const lock = await lockFolder(folder)
+  const message = `${folder} is in use by another mx server (process ${process.pid}): stop it, or name another folder with --data_dir or MX_DATA_DIR`
+  await t.rejects(lockFolder(folder), { message })
+  await lock.release()
+  t.same(readdirSync(folder), [], 'nothing is left behind')
+  await (await lockFolder(folder)).release()
+})
+
+t.test('a folder with a name too long for a socket is locked as well', async (t) => {
+  const folder = join(makeTempFolder(t, 'lock'), 'a'.repeat(150))
+  mkdirSync(folder)
+  const lock = await lockFolder(folder)
+  await t.rejects(lockFolder(folder), /is in use by another mx server/)
+  await lock.release()
+  t.same(readdirSync(folder), [])
+})
+
+t.test('what else lies in the folder is left alone', async (t) => {
+  const folder = makeTempFolder(t, 'lock')
+  const names = ['lock', 'lock.x', 'lock.txt', 'store']
+  for (const name of names) writeFileSync(join(folder, name), '')
+  const lock = await lockFolder(folder)
+  t.same(readdirSync(folder).sort(), [...names, 'lock.1'].sort())
+  await lock.release()
+})
+
+t.test('of many who start in one process exactly one gets the folder', async (t) => {
+  const folder = makeTempFolder(t, 'lock')
+  const all = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder)))
+  const held = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  t.equal(held.length, 1)
+  await held[0]?.release()
+  t.same(readdirSync(folder), [])
+})
+
+t.test('after kill -9 of its holder the folder is free at once', async (t) => {
+  const folder = makeTempFolder(t, 'lock')
+  const holder = await prepare(t, folder)
+  t.equal(await holder.begin(), 'held')
+  await t.rejects(lockFolder(folder), new RegExp(`\\(process ${holder.child.pid}\\)`))
+  await holder.kill()
+  t.same(readdirSync(folder), ['lock.1'], 'it could not take it along')
+  const lock = await lockFolder(folder)
+  t.same(readdirSync(folder), ['lock.2'])
+  await lock.release()
+})
+
+t.test('a holder that is stopped holds on', async (t) => {
+  const folder = makeTempFolder(t, 'lock')
+  const holder = await prepare(t, folder)
+  t.equal(await holder.begin(), 'held')
+  holder.child.kill('SIGSTOP')
+  const message = `${folder} is in use by another mx server: stop it, or name another folder with --data_dir or MX_DATA_DIR`
+  await t.rejects(lockFolder(folder), { message })
+})
+
+t.test('of processes that race for the folder of a dead one exactly one gets it', async (t) => {
+  const folder = makeTempFolder(t, 'lock')
+  for (let round = 0; round < ROUNDS; round++) {
+    const starters = await Promise.all(Array.from({ length: STARTERS }, () => prepare(t, folder)))
+    const said = await Promise.all(starters.map(({ begin }) => begin()))
+    t.equal(said.filter((line) => line === 'held').length, 1, `round ${round}`)
+    t.equal(said.filter((line) => /is in use by/.test(line)).length, STARTERS - 1)
+    await Promise.all(starters.map(({ kill }) => kill()))
+  }
+})

@@ -1,0 +1,175 @@
+import t, { type Test } from 'tap'
+import type { Registry, Service } from '../../../core/contracts/registry.ts'
+import type { Workload } from '../../../core/contracts/runtime.ts'
+import { Directory } from '../../../core/registry/service-cache.ts'
+import { createRuntimeDoors } from '../../../platform/server/instance-registrar.ts'
+import { mustOwnName, withOwner } from '../../../services/registry/nodes/node-owner.ts'
+import { createTestPool } from '../../fixtures/rpc-proxy.ts'
+import { createQuietLog, createService, openRegistry } from '../../fixtures/sdk-services.ts'
+
+const WORKLOAD: Workload = {
+  ...{ namespace: 'mx', name: 'shop', version: 'v1', revision: '1', instances: 1 },
+  ...{ env: {}, resources: {}, protocol: 'mx' },
+  program: { kind: 'process', folder: '/', command: ['node'] },
+}
+const NEVER = new AbortController().signal
+
+function open(t: Test, change = (registry: Registry): Registry => registry) {
+  const registry = openRegistry(t)
+  const { log } = createQuietLog('runtime')
+  const doors = createRuntimeDoors({ registryOf: () => change(registry), log })
+  /** Registers a service that runs as a copy. */
+  const register = (name: string, address: string, instance: string): Service => {
+    const node = { id: `${name}-${instance}`, address, metadata: { protocol: 'mx', instance } }
+    const service = { name, version: 'latest', metadata: {}, endpoints: [], nodes: [node] }
+    void registry.register!(service)
+    return service
+  }
+  return { registry, doors, register }
+}
+
+/** Whether it is settled once everything that could settle it has had its turn. */
+async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  const late = new Promise((resolve) => setImmediate(() => resolve('late')))
+  return (await Promise.race([promise, late])) === 'late'
+}
+
+t.test('a copy is ready once it is registered, by whatever name, and answers', async (t) => {
+  const { doors, register } = open(t)
+  const address = await createService(t, { name: 'greeter' }).start()
+  register('greeter', address, 'another')
+  const ready = doors.whenReady(WORKLOAD, 'one', NEVER)
+  t.ok(await isPending(ready))
+  register('greeter', address, 'one')
+  await ready
+  await doors.whenReady(WORKLOAD, 'one', NEVER)
+  t.pass('it is found, too, where it was registered before')
+})
+
+t.test('an instance that crashed leaves the registry, the others stay', async (t) => {
+  const { doors, registry, register } = open(t)
+  const address = await createService(t, { name: 'greeter' }).start()
+  register('greeter', address, 'one')
+  register('greeter', '127.0.0.1:1', 'two')
+  register('shop', '127.0.0.1:2', 'three')
+  await doors.whenReady(WORKLOAD, 'one', NEVER)
+  await doors.forget(WORKLOAD, 'one')
+  t.match(await registry.getService('greeter'), [{ nodes: [{ id: 'greeter-two' }] }])
+  await doors.forget(WORKLOAD, 'three')
+  t.same(await registry.getService('shop'), [], 'also before it was ready')
+  await doors.forget(WORKLOAD, 'one')
+})
+
+t.test('one that does not answer is asked until it does, or the signal', async (t) => {
+  const { doors, register } = open(t)
+  register('greeter', '127.0.0.1:1', 'one')
+  const giving = new AbortController()
+  const ready = doors.whenReady(WORKLOAD, 'one', giving.signal)
+  t.ok(await isPending(ready))
+  giving.abort(new Error('enough'))
+  await t.rejects(ready, { message: 'enough' })
+  await t.rejects(doors.whenReady(WORKLOAD, 'two', giving.signal), { message: 'enough' })
+  const late = new AbortController()
+  const never = doors.whenReady(WORKLOAD, 'two', late.signal)
+  late.abort(new Error('too late'))
+  await t.rejects(never, { message: 'too late' })
+})
+
+t.test('a registry that tells nodes of one service only is asked for each', async (t) => {
+  const { doors, register } = open(t, (registry) => ({
+    ...registry,
+    async listServices() {
+      return (await registry.listServices()).map((service) => ({ ...service, nodes: [] }))
+    },
+  }))
+  register('greeter', await createService(t, { name: 'greeter' }).start(), 'one')
+  await doors.whenReady(WORKLOAD, 'one', NEVER)
+})
+
+t.test('a copy is heard of where only who watches its service is told of new nodes', async (t) => {
+  const { doors, register } = open(t, (registry) => ({
+    ...registry,
+    watch: (listener, options) =>
+      options?.service === undefined ? () => {} : registry.watch!(listener, options),
+  }))
+  const address = await createService(t, { name: 'shop' }).start()
+  register('shop', '127.0.0.1:1', 'another')
+  const ready = doors.whenReady(WORKLOAD, 'one', NEVER)
+  t.ok(await isPending(ready))
+  register('shop', address, 'one')
+  await ready
+})
+
+t.test('a program without the SDK is registered, and leaves by draining first', async (t) => {
+  const { doors, registry } = open(t)
+  const states: unknown[] = []
+  registry.watch!(({ type, service }) => {
+    states.push([type, service.nodes[0]?.metadata['state']])
+  })
+  const door = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
+  t.match(await registry.getService('shop'), [
+    {
+      version: 'v1',
+      endpoints: [{ metadata: { path: '/shop,/shop/**', handler: 'web' } }],
+      nodes: [{ address: '127.0.0.1:5', metadata: { protocol: 'http' } }],
+    },
+  ])
+  await door.leave()
+  t.same(states, [
+    ['create', undefined],
+    ['update', 'draining'],
+    ['delete', undefined],
+  ])
+})
+
+t.test('one that fell is known, and called no more, until it leaves', async (t) => {
+  const { doors, registry } = open(t)
+  const directory = new Directory(registry, { upstream: () => ({ createPool: createTestPool }) })
+  t.teardown(() => directory.close())
+  const ways = async () => (await directory.find('shop'))?.nodes.map(({ id }) => id)
+  const first = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
+  t.same(await ways(), ['shop-one'])
+  await first.fall()
+  t.same(await ways(), [], 'there, with its routes, and without nodes: 503')
+  t.match(await registry.getService('shop'), [
+    { endpoints: [{ metadata: { handler: 'web' } }], nodes: [{ metadata: { state: 'down' } }] },
+  ])
+  const second = await doors.register(WORKLOAD, 'two', '127.0.0.1:6')
+  t.same(await ways(), ['shop-two'])
+  await first.leave()
+  t.match(await registry.getService('shop'), [{ nodes: [{ address: '127.0.0.1:6' }] }])
+  await second.fall()
+  await second.leave()
+  t.equal(await ways(), undefined)
+})
+
+t.test('a registered program owns its name, also while it is down and draining', async (t) => {
+  const { doors, registry } = open(t)
+  const domain = { registry, namespace: 'mx' }
+  const toAccount = (id: string, scope: string) => ({
+    ...{ id, name: id, issuer: 'mx', type: 'service', metadata: {}, scopes: [scope] },
+  })
+  const external = toAccount('external', 'service')
+  const checkTakeover = async (state?: string): Promise<void> => {
+    const [entry] = await registry.getService('shop')
+    t.equal(entry?.nodes[0]?.metadata['state'], state)
+    const beside = { ...entry!, nodes: [{ id: 'a', address: '127.0.0.1:9', metadata: {} }] }
+    for (const service of [beside, { ...beside, version: 'v2' }, withOwner(entry!, external)])
+      await t.rejects(mustOwnName(service, domain, external, 'registry'), { code: 409 })
+    const workload = toAccount('shop@v1', 'workload:mx/shop')
+    await mustOwnName(beside, domain, workload, 'registry')
+  }
+  const draining: Promise<void>[] = []
+  registry.watch!(({ service }) => {
+    if (service.nodes[0]?.metadata['state'] === 'draining') draining.push(checkTakeover('draining'))
+  })
+  const door = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
+  await checkTakeover()
+  await door.fall()
+  await checkTakeover('down')
+  await door.leave()
+  const second = await doors.register(WORKLOAD, 'two', '127.0.0.1:6')
+  await second.leave()
+  await Promise.all(draining)
+  t.ok(draining.length > 0)
+})

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { createNatsBroker } from '../../../../adapters/broker/nats.ts'
+import { parseNatsUrl } from '../../../../adapters/nats/url.ts'
+import type { Message } from '../../../../core/contracts/broker.ts'
+import { createLog } from '../../../../platform/process/log.ts'
+import { openBroker } from '../../../../platform/server/open/broker.ts'
+import { until } from '../../../contracts/registry.ts'
+import { startNats } from '../../../fixtures/nats.ts'
+
+t.setTimeout(120_000)
+
+const LOG = createLog('silent')
+
+t.test('memory: what is published is heard in this process', async (t) => {
+  const broker = await openBroker('memory', LOG)
+  t.teardown(() => broker.close?.())
+  const heard = new Promise<Message>((resolve) => void broker.subscribe('a', resolve))
+  await broker.publish('a', { headers: {}, body: Buffer.from('x') })
+  t.equal(Buffer.from((await heard).body).toString(), 'x')
+})
+
+t.test('nats: what is published is heard by others', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const broker = await openBroker(server.url, LOG)
+  t.teardown(() => broker.close?.())
+  const other = createNatsBroker({ address: parseNatsUrl(server.url) })
+  t.teardown(() => other.close?.())
+  let hear: (message: Message) => void
+  const heard = new Promise<Message>((resolve) => {
+    hear = resolve
+  })
+  await other.subscribe('a', (message) => hear(message))
+  await broker.publish('a', { headers: {}, body: Buffer.from('x') })
+  t.equal(Buffer.from((await heard).body).toString(), 'x')
+})
+
+t.test('a server that is away, or refuses, is named once, without its password', async (t) => {
+  const warn = (warning: string) => t.fail(warning)
+  await t.rejects(openBroker('nats://u:secret@127.0.0.1:1', { ...LOG, warn } as never), {
+    message:
+      'the broker nats://[hidden]@127.0.0.1:1 cannot be used: NATS at nats://127.0.0.1:1 is away: 127.0.0.1:1: connection refused',
+  })
+  const server = await startNats(t, { settings: ['authorization { token: "s3cret" }'] })
+  if (server === undefined) return
+  const url = `nats://wrong@127.0.0.1:${server.port}`
+  await t.rejects(
+    openBroker(url, LOG),
+    /^the broker nats:\/\/\[hidden\]@127\.0\.0\.1:\d+ cannot be used: [^\n]*$/,
+  )
+})
+
+t.test('that its server is away, and back, is told once each, and whose it is', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const told: string[] = []
+  const warn = (message: string) => told.push(message)
+  const broker = await openBroker(server.url, { ...LOG, warn } as never)
+  t.teardown(() => broker.close?.())
+  await server.kill()
+  await until(() => told.length > 0)
+  await server.start()
+  await until(() => told.length > 1)
+  t.match(told, [/^broker: NATS at [^ ]+ is away: /, /^broker: NATS at [^ ]+ is back after /])
+  t.equal(told.length, 2)
+})

@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import t from 'tap'
+import type { EventsAdapter } from '../../../../core/contracts/events.ts'
+import { createEvents } from '../../../../domain/events/events.ts'
+import { openEvents } from '../../../../platform/server/open/events.ts'
+import { until } from '../../../contracts/registry.ts'
+import { startNats } from '../../../fixtures/nats.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+t.setTimeout(120_000)
+
+const TOPIC = { namespace: 'mx', topic: 'a' }
+
+const warnings: string[] = []
+
+function open(events: string, folder: string, eventsReplicas = 1): Promise<EventsAdapter> {
+  const settings = { events, eventsReplicas, storeSync: 'os' } as const
+  return openEvents({ settings, folder, onWarning: (message) => warnings.push(message) })
+}
+
+/** Sequence of an event that is published now. */
+async function publish(adapter: EventsAdapter): Promise<number> {
+  const events = createEvents(adapter)
+  const { sequence } = await events.publish(TOPIC, { payload: Buffer.from('x') })
+  await events.close()
+  return sequence
+}
+
+t.test('what keeps events is opened by its text', async (t) => {
+  const folder = join(makeTempFolder(t, 'events'), 'events')
+  t.equal(await publish(await open('memory', folder)), 1)
+  t.equal(await publish(await open('lmdb', folder)), 1)
+  t.equal(await publish(await open('lmdb', folder)), 2, 'they are in the folder')
+})
+
+t.test('a server of NATS keeps them with JetStream', async (t) => {
+  const server = await startNats(t, { jetStream: true })
+  if (server === undefined) return
+  t.equal(await publish(await open(server.url, '')), 1)
+  t.equal(await publish(await open(server.url, '')), 2)
+})
+
+t.test('a server that is away, or has no JetStream, is named without its password', async (t) => {
+  await t.rejects(
+    open('nats://u:secret@127.0.0.1:1', ''),
+    /^what keeps events, nats:\/\/\[hidden\]@127\.0\.0\.1:1, cannot be used: [^\n]*127\.0\.0\.1:1: connection refused$/,
+  )
+  t.same(warnings, [], 'it is told once')
+  const server = await startNats(t)
+  if (server === undefined) return
+  await t.rejects(
+    open(server.url, ''),
+    /^what keeps events, nats:[^\n]* cannot be used: jetstream is not enabled$/,
+  )
+})
+
+t.test('replicas need a cluster: a server that is alone is refused at the start', async (t) => {
+  const server = await startNats(t, { jetStream: true })
+  if (server === undefined) return
+  await t.rejects(
+    open(server.url, '', 3),
+    /^what keeps events, nats:[^\n]* cannot be used: the server is in no cluster, which 3 replicas need$/,
+  )
+})
+
+t.test('that its server is away, and back, is told once each, and whose it is', async (t) => {
+  const server = await startNats(t, { jetStream: true })
+  if (server === undefined) return
+  const adapter = await open(server.url, '')
+  t.teardown(() => adapter.close?.())
+  warnings.length = 0
+  await server.kill()
+  await until(() => warnings.length > 0)
+  await server.start()
+  await until(() => warnings.length > 1)
+  t.match(warnings, [/^events: NATS at [^ ]+ is away: /, /^events: NATS at [^ ]+ is back after /])
+  t.equal(warnings.length, 2)
+})

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { createMemoryBroker } from '../../../../adapters/broker/memory.ts'
+import type { Message } from '../../../../core/contracts/broker.ts'
+import { createBroker } from '../../../../domain/broker/broker.ts'
+import { withNamespaces } from '../../../../platform/server/open/namespaced-broker.ts'
+
+t.test('a topic is that of the namespace the message names, else of the default one', async (t) => {
+  const broker = createBroker(createMemoryBroker())
+  t.teardown(() => broker.close?.())
+  const heard: Message[] = []
+  let hear = (): void => {}
+  for (const topic of ['mx.orders', 'shop.orders'])
+    await broker.subscribe(topic, (message) => {
+      heard.push(message)
+      hear()
+    })
+  const { publish, maxBodyBytes } = withNamespaces(broker)
+  t.equal(maxBodyBytes, broker.maxBodyBytes)
+  const both = new Promise<void>((resolve) => {
+    hear = () => heard.length === 2 && resolve()
+  })
+  const body = Buffer.from('{}')
+  await publish('orders', { headers: { a: 'b' }, body })
+  await publish('orders', { headers: { 'mx-namespace': 'shop', 'mx-topic': 'orders' }, body })
+  await both
+  t.same(
+    heard.map(({ headers }) => ({ ...headers })),
+    [
+      { a: 'b', 'mx-topic': 'mx.orders', 'mx-namespace': 'mx' },
+      { 'mx-namespace': 'shop', 'mx-topic': 'shop.orders' },
+    ],
+  )
+  for (const wrong of ['a b', 'acme=eu'])
+    t.throws(() => publish('orders', { headers: { 'mx-namespace': wrong }, body }), {
+      code: 400,
+      message: /^Mx-Namespace must be/,
+    })
+})

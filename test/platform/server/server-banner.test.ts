@@ -1,0 +1,91 @@
+import { pino } from 'pino'
+import t from 'tap'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { readVersion } from '../../../platform/process/version.ts'
+import {
+  formatServerBanner,
+  printServerBanner,
+  type ShownServer,
+} from '../../../platform/server/server-banner.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+
+const SERVER: ShownServer = {
+  address: { host: '127.0.0.1', port: 8080 },
+  proxyAddress: { host: '127.0.0.1', port: 8081 },
+  webAddress: { host: '127.0.0.1', port: 8082 },
+  http2Address: undefined,
+  advertised: '127.0.0.1:8081',
+  folder: '/home/a/.mx/server',
+  adminPassword: undefined,
+  services: ['registry', 'store'],
+  admin: 'http://127.0.0.1:8089',
+}
+
+t.test('the banner tells the addresses, where state lies, and what it stands on', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  t.equal(
+    formatServerBanner(SERVER, configuration),
+    `
+  mx ${readVersion()} server
+
+  gateway    http://127.0.0.1:8080
+  rpc proxy  127.0.0.1:8081
+  dashboard  http://127.0.0.1:8082
+  admin      http://127.0.0.1:8089
+  profile    local
+  state      /home/a/.mx/server
+  services   registry, store
+  log in     mx login admin
+  stands on  memory (registry), lmdb (store), memory (broker), lmdb (events)
+  try it     curl http://127.0.0.1:8080/
+
+`,
+  )
+})
+
+t.test('it shows where others reach it, and no secrets', async (t) => {
+  const words = [
+    '--profile=cluster',
+    '--registry=consul://token@127.0.0.1:8500',
+    '--store=postgres://mx:pass@db/mx',
+    '--config_secret_key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+  ]
+  const configuration = await configurationFrom(readFlags(words, 'server'), {}, 'server')()
+  const server = { ...SERVER, advertised: '10.0.0.1:8081', folder: undefined }
+  const banner = formatServerBanner(server, configuration)
+  t.match(banner, /^ {2}advertised +10\.0\.0\.1:8081$/m)
+  t.match(banner, /^ {2}state +none in files$/m)
+  t.match(banner, 'consul://[hidden]@127.0.0.1:8500 (registry), postgres://[hidden]@db/mx (store)')
+  t.notMatch(banner, /token|pass|AAAA/)
+})
+
+t.test('suggests a command that a shell passes on, whatever the gateway listens on', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  for (const host of ['::', '0.0.0.0'])
+    t.match(
+      formatServerBanner({ ...SERVER, address: { host, port: 8080 } }, configuration),
+      /^ {2}try it +curl http:\/\/localhost:8080\/$/m,
+    )
+})
+
+t.test('a log names the file of the first password, and never the password', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  const lines: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  t.intercept(process.stderr, 'isTTY', { value: false })
+  const password = 'hush-hush-hush'
+  for (const file of ['/home/a/.mx/admin_password', undefined])
+    printServerBanner({ ...SERVER, adminPassword: { password, file } }, configuration, log)
+  t.match(JSON.parse(lines[0]!), { adminPasswordFile: '/home/a/.mx/admin_password' })
+  t.equal(lines.length, 2)
+  t.notMatch(lines.join(''), password)
+})
+
+t.test('the first start shows the password of the administrator on a terminal', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  const adminPassword = { password: 'abc', file: '/home/a/.mx/admin_password' }
+  t.match(
+    formatServerBanner({ ...SERVER, adminPassword }, configuration),
+    '  password   abc (shown once; also in /home/a/.mx/admin_password)\n',
+  )
+})

@@ -1,0 +1,296 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer, type Server as NetServer } from 'node:net'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { createPlatformBroker } from '../../../sdk/broker/platform-broker.ts'
+import type { Client } from '../../../sdk/client/client.ts'
+import { createEvents } from '../../../sdk/events/events.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { createStore } from '../../../sdk/store/store.ts'
+import { makeSecretKey } from '../../../services/config/secrets/secret-key.ts'
+import { until } from '../../contracts/registry.ts'
+import { useKubeconfig } from '../../fixtures/kubeconfig.ts'
+import { openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
+import { makeKubernetesService, makeSlice } from '../../fixtures/kubernetes-objects.ts'
+import { startNats } from '../../fixtures/nats.ts'
+import { createService, openClient } from '../../fixtures/sdk-services.ts'
+import { ADMIN, openServer, QUIET_WORDS } from '../../fixtures/server.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+t.setTimeout(120_000)
+
+/** Messages of a topic, from when it resolves. */
+async function hear(t: Test, client: Client, topic: string): Promise<Record<string, unknown>[]> {
+  const broker = createPlatformBroker({ client })
+  t.teardown(() => broker.close?.())
+  const heard: Record<string, unknown>[] = []
+  await broker.subscribe(topic, ({ body }) => {
+    heard.push(JSON.parse(Buffer.from(body).toString()))
+  })
+  return heard
+}
+
+async function takePort(t: Test): Promise<number> {
+  const server: NetServer = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return (server.address() as { port: number }).port
+}
+
+const inFiles = (folder: string): string[] => [
+  '--store=lmdb',
+  '--events=lmdb',
+  '--config_secret_key=file',
+  `--data_dir=${folder}`,
+]
+
+t.test('what runs in memory leaves nothing in files', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const { server } = await openServer(t, [`--data_dir=${folder}`])
+  t.equal(server.folder, undefined)
+  t.notOk(existsSync(folder))
+})
+
+t.test('state in files is there after the next start', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const first = await openServer(t, inFiles(folder))
+  t.equal(first.server.folder, folder)
+  await first.post('/store/write', { record: { key: 'a', value: 'Yg==' } })
+  await first.post('/config/set', {
+    path: 'a',
+    value: { data: '"s3cret"' },
+    options: { secret: true },
+  })
+  await first.post('/events/stream/publish', { topic: 'orders', payload: 'Yg==' })
+  await first.server.close()
+  t.same(
+    readdirSync(folder).sort(),
+    ['config_secret_key', 'events', 'runtime', 'server_id', 'store'],
+    'without a lock',
+  )
+  const second = await openServer(t, inFiles(folder))
+  t.match(await second.get('/store/read?key=a'), { body: { records: [{ value: 'Yg==' }] } })
+  t.match(await second.get('/config/get?path=a&options.secret=true'), {
+    body: { value: { data: '"s3cret"' } },
+  })
+  t.match(await second.get('/events/store/read?topic=orders'), {
+    body: { events: [{ payload: 'Yg==', sequence: 1 }] },
+  })
+})
+
+t.test('a start that fails says why in a line, and leaves nothing open', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const port = await takePort(t)
+  for (const setting of ['address', 'proxy_address', 'web_address']) {
+    const words = [...inFiles(folder), `--${setting}=127.0.0.1:${port}`]
+    const others = QUIET_WORDS.filter((word) => !word.startsWith(`--${setting}=`))
+    const load = configurationFrom(readFlags([...others, ...words], 'server'), {}, 'server')
+    const { startServer } = await import('../../../platform/server/server.ts')
+    const starting = startServer({ configuration: await load(), log: pino({ level: 'silent' }) })
+    await t.rejects(starting, {
+      message: `address 127.0.0.1:${port} is in use by another program; choose another with --${setting} or MX_${setting.toUpperCase()}`,
+    })
+    t.notOk(existsSync(folder), `${setting}: the folder was not touched`)
+  }
+  const cases: [words: string[], message: RegExp][] = [
+    [
+      ['--broker=nats://127.0.0.1:1'],
+      /^the broker nats:\/\/127\.0\.0\.1:1 cannot be used: [^\n]*$/,
+    ],
+    [['--registry=consul://127.0.0.1:1'], /^the registry consul:[^\n]* cannot be used: [^\n]*$/],
+    [['--store=postgres://a@127.0.0.1:1/b'], /^the store postgres:[^\n]* cannot be used: [^\n]*$/],
+    [['--events=nats://127.0.0.1:1'], /^what keeps events, nats:[^\n]* cannot be used: [^\n]*$/],
+    [['--plugin=./none.ts'], /none\.ts/],
+  ]
+  for (const [words, message] of cases) {
+    const base = inFiles(folder).filter((word) => !words[0]!.startsWith(word.split('=')[0]!))
+    await t.rejects(openServer(t, [...base, ...words]), { message }, words.join(' '))
+    t.notOk(
+      readdirSync(folder).some((name) => name.startsWith('lock')),
+      'the folder is free',
+    )
+  }
+  await openServer(t, inFiles(folder))
+})
+
+t.test('the wrong key for secrets is told, and nothing is changed', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const withKey = (key: string) => [
+    ...inFiles(folder).filter((word) => !word.startsWith('--config')),
+    `--config_secret_key=${key}`,
+  ]
+  const right = makeSecretKey()
+  const first = await openServer(t, withKey(right))
+  const secret = { path: 'a', value: { data: '1' }, options: { secret: true } }
+  t.equal((await first.post('/config/set', secret)).status, 200)
+  await first.server.close()
+  await t.rejects(
+    openServer(t, withKey(makeSecretKey())),
+    /^the key of MX_CONFIG_SECRET_KEY or --config_secret_key is not the one [^\n]*$/,
+  )
+  const next = await openServer(t, withKey(right))
+  t.match(await next.get('/config/get?path=a&options.secret=true'), {
+    body: { value: { data: '1' } },
+  })
+})
+
+t.test('services of users are registered, found and called through the RPC proxy', async (t) => {
+  const { proxy, get } = await openServer(t)
+  const greeter = createService(t, { name: 'greeter', proxy, auth: ADMIN })
+  greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
+  await greeter.start()
+  t.same(await get('/greeter/hello'), { status: 200, body: { message: 'Hello' } })
+  const client = openClient(t, { proxy, auth: ADMIN })
+  t.same(await client.call('greeter', 'Greeter.Hello'), { message: 'Hello' })
+  const store = createStore(client)
+  await store.write('a', { b: 1 })
+  t.same((await store.read('a'))[0]?.json(), { b: 1 })
+  await greeter.stop()
+  t.equal((await get('/greeter/hello')).status, 404)
+})
+
+t.test('the registry tells the broker what changes', async (t) => {
+  const { proxy, post } = await openServer(t)
+  const client = openClient(t, { proxy, auth: ADMIN })
+  const heard = await hear(t, client, 'registry.events')
+  await post('/registry/register', { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] })
+  await until(() => heard.length > 0)
+  t.match(heard, [{ action: 'create', service: { name: 'a' } }])
+})
+
+t.test('Services of Kubernetes are found beside its own, and nobody registers there', async (t) => {
+  const api = await openKubernetesApi(t)
+  const backend = createHttpServer((_, response) => response.end('plain'))
+  await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    backend.closeAllConnections()
+    backend.close()
+  })
+  const { port } = backend.address() as { port: number }
+  const ports = { ports: [{ name: 'http', port, protocol: 'TCP' }] }
+  api.write('endpointslices', makeSlice('web-1', 'web', ['127.0.0.1'], ports))
+  api.write('services', makeKubernetesService('web'))
+  useKubeconfig(t, api)
+  const opened = await openServer(t, ['--registry=kubernetes'])
+  const { get, post, url } = opened
+  t.equal(await (await fetch(`${url}/web/x`)).text(), 'plain')
+  t.equal((await get('/store/databases')).status, 200)
+  const { body } = await get('/registry/listServices')
+  const names = body.services.map(({ name }: { name: string }) => name)
+  t.same(names, [...opened.server.services, 'web'].sort())
+  const registration = { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] }
+  t.match(await post('/registry/register', registration), {
+    status: 501,
+    body: {
+      Detail: 'the registry kubernetes takes no registrations: it knows by itself what runs',
+    },
+  })
+})
+
+t.test('requests to an endpoint of the handler event become messages, or are kept', async (t) => {
+  for (const sink of ['broker', 'events', 'both']) {
+    const { proxy, post } = await openServer(t, [`--event_sink=${sink}`])
+    const orders = createService(t, { name: 'orders', proxy, auth: ADMIN })
+    const http = { method: 'POST', path: '/orders', handler: 'event' as const }
+    orders.handle('Orders', { created: endpoint({ http, handle: () => ({}) }) })
+    await orders.start()
+    const client = openClient(t, { proxy, auth: ADMIN })
+    const heard = await hear(t, client, 'orders')
+    await until(async () => (await post('/orders', { a: 1 })).status === 200)
+    const kept = await createEvents(client).read('orders')
+    t.equal(kept.length > 0, sink !== 'broker', sink)
+    if (sink === 'events') t.same(heard, [])
+    else await until(() => heard.length > 0)
+    if (sink !== 'events') t.match(heard[0], { data: '{"a":1}' })
+  }
+})
+
+t.test('servers that are linked call services that only one of them has', async (t) => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  // Callers of one are known to the other.
+  const shared = ['--network_token=s3cret-of-a-network', `--auth_private_key=${key}`]
+  const one = await openServer(t, [...shared, '--server_id=one'])
+  const words = [...shared, `--network_nodes=${one.proxy}`, '--server_id=two']
+  const two = await openServer(t, words)
+  const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: ADMIN })
+  greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
+  await greeter.start()
+  await until(async () => (await two.get('/greeter/hello')).status === 200)
+  t.same(await openClient(t, { proxy: two.proxy, auth: ADMIN }).call('greeter', 'Greeter.Hello'), {
+    message: 'Hello',
+  })
+  await one.post('/store/write', { record: { key: 'a', value: 'Yg==' } })
+  t.equal((await two.get('/store/read?key=a')).status, 404, 'each has its own store')
+  const { body } = await two.get('/network/nodes')
+  t.same(
+    body.nodes.map(({ id }: { id: string }) => id),
+    ['two', 'one'],
+  )
+  const stranger = await openServer(t, [`--network_nodes=${one.proxy}`])
+  t.equal((await stranger.get('/greeter/hello')).status, 404)
+  await one.server.drain()
+  await until(async () => (await two.get('/greeter/hello')).status === 503)
+})
+
+t.test('without a network token no server links, wherever the RPC proxy listens', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const { proxy } = await openServer(t, ['--profile=local', ...inFiles(folder)])
+  const { post } = await openServer(t, ['--server_id=stranger'])
+  const { body } = await post('/network/connect', { nodes: [{ address: proxy }] })
+  t.match(body.links, [{ state: 'waiting', error: /has no network_token/ }])
+})
+
+t.test('a reload takes over what can be, and names what cannot', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  const cwd = t.testdir({ 'mx.yaml': 'events: memory\n' })
+  const file = join(cwd, 'mx.yaml')
+  const { server, get } = await openServer(t, [`--config=${file}`], log)
+  t.equal((await get('/plain/x')).status, 404)
+  writeFileSync(file, 'events: lmdb\nmax_body: 10b\nservices:\n  plain: [127.0.0.1:1]\n')
+  const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
+  await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
+  t.equal((await get('/plain/x')).status, 502, 'the node is known, and takes no connection')
+  const own = lines.filter(({ service }) => service === undefined)
+  t.match(own, [
+    { msg: 'needs a restart to take effect: events' },
+    { msg: 'configuration reloaded', servicesAdded: ['plain'], settings: ['max_body'] },
+  ])
+})
+
+t.test('calls are answered 503 when the broker has gone', async (t) => {
+  const nats = await startNats(t)
+  if (nats === undefined) return
+  const { post } = await openServer(t, [`--broker=${nats.url}`])
+  const message = { topic: 'a', message: { body: 'Yg==' } }
+  t.equal((await post('/broker/publish', message)).status, 200)
+  await nats.kill()
+  await until(async () => (await post('/broker/publish', message)).status === 503)
+  await nats.start()
+  await until(async () => (await post('/broker/publish', message)).status === 200, 10_000)
+})
+
+t.test('its own services are called where they are, whoever else is registered', async (t) => {
+  const { get, post } = await openServer(t)
+  let asked = 0
+  const gone = createServer((socket) => {
+    asked++
+    socket.destroy()
+  })
+  await once(gone.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => void gone.close())
+  const address = `127.0.0.1:${(gone.address() as AddressInfo).port}`
+  const nodes = Array.from({ length: 9 }, (_, i) => ({ id: `gone-${i}`, address }))
+  t.equal((await post('/registry/register', { name: 'store', nodes })).status, 200)
+  const { body } = await get('/registry/getService?service=store')
+  t.equal(body.services.flatMap(({ nodes }: { nodes: unknown[] }) => nodes).length, 10)
+  for (let i = 0; i < 20; i++) t.equal((await get('/store/databases')).status, 200)
+  t.equal(asked, 0)
+})

@@ -1,0 +1,34 @@
+import t from 'tap'
+import { createStaticRegistry } from '../../../adapters/registry/static.ts'
+import type { RegistryEvent } from '../../../core/contracts/registry.ts'
+import { withOwnServices } from '../../../platform/server/with-local-services.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+const isOwn = (address: string): boolean => address === '10.0.0.1:8081'
+
+t.test('services of this server are found beside those of the registry', async (t) => {
+  const other = createStaticRegistry([makeService('web', ['a:1']), makeService('store', ['b:1'])])
+  const registry = withOwnServices(other, isOwn)
+  const told: RegistryEvent[] = []
+  registry.watch!((event) => told.push(event))
+  const store = makeService('store', ['10.0.0.1:8081'])
+  await registry.register!(store)
+  const nodesOf = async (name: string) =>
+    (await registry.getService(name)).flatMap(({ nodes }) => nodes.map(({ address }) => address))
+  t.strictSame(await nodesOf('web'), ['a:1'])
+  t.strictSame(await nodesOf('store'), ['10.0.0.1:8081'], 'its own hide others of their name')
+  t.equal(told[0]?.type, 'create')
+  await registry.deregister!(store)
+  t.strictSame(await nodesOf('store'), ['b:1'])
+})
+
+t.test('services that run elsewhere are refused with 501', async (t) => {
+  const registry = withOwnServices(createStaticRegistry([]), isOwn)
+  const elsewhere = makeService('web', ['10.0.0.1:8081', '10.0.0.2:8081'])
+  for (const tell of [registry.register!, registry.deregister!])
+    t.throws(() => tell(elsewhere), {
+      code: 501,
+      message: 'the registry static takes no registrations: it knows by itself what runs',
+    })
+  t.same(await registry.listServices(), [])
+})

@@ -1,0 +1,147 @@
+import t from 'tap'
+import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { configurationFrom } from '../../../platform/config/load.ts'
+import { parseConfig } from '../../../platform/config/parse-file.ts'
+import { listSettings } from '../../../platform/settings/command.ts'
+import { readEnvironment } from '../../../platform/settings/env.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { SettingsError } from '../../../platform/settings/sources.ts'
+import { formatAddress, parseAddress } from '../../../platform/settings/values.ts'
+
+function problemsOf(run: () => unknown): readonly string[] {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems
+    throw error
+  }
+  return []
+}
+
+const namesOf = (command: 'api' | 'server') => listSettings(command).map(({ name }) => name)
+
+t.test('mx api and mx server share settings, and each has some of its own', async (t) => {
+  const [api, server] = [namesOf('api'), namesOf('server')]
+  for (const name of ['address', 'namespace', 'registry', 'max_body', 'log_level'])
+    t.ok(api.includes(name) && server.includes(name), name)
+  for (const name of ['handler', 'resolver', 'workers'])
+    t.same([api.includes(name), server.includes(name)], [true, false], name)
+  for (const name of ['profile', 'store_sync', 'proxy_address', 'web_address', 'runtime'])
+    t.same([api.includes(name), server.includes(name)], [false, true], name)
+})
+
+t.test('the defaults of mx server are those of the profile local', async (t) => {
+  const registry = listSettings('server').find(({ name }) => name === 'registry')
+  t.match(registry, { default: 'memory' })
+  t.match(
+    listSettings('api').find(({ name }) => name === 'registry'),
+    { default: 'static' },
+  )
+})
+
+t.test('a setting of the other command is refused, and said to be one', async (t) => {
+  t.same(
+    problemsOf(() => readFlags(['--events=memory'], 'api')),
+    ['unknown flag --events: it is a setting of mx server, not of mx api'],
+  )
+  t.same(
+    problemsOf(() => readFlags(['--handler', 'web', '--profil=test'], 'server')),
+    [
+      'unknown flag --handler: it is a setting of mx api, not of mx server',
+      'unknown flag --profil, did you mean --profile?',
+    ],
+  )
+  t.same(
+    problemsOf(() => parseConfig('events: memory\naddress: :1\n', 'mx.yaml', 'api')),
+    ['mx.yaml:1:1: "events" is no key of this file: it is a setting of mx server, not of mx api'],
+  )
+  t.match(
+    problemsOf(() => parseConfig('stor: memory\nworkers: 2\n', 'mx.yaml', 'server')),
+    [
+      'mx.yaml:1:1: unknown key "stor", did you mean "store"?',
+      'mx.yaml:2:1: "workers" is no key of this file: it is a setting of mx api',
+    ],
+  )
+})
+
+t.test('MX_API_ is of the gateway, which mx server has, too', async (t) => {
+  const env = { MX_API_ADDRESS: ':1', MX_API_EVENTS: 'memory', MX_EVENTS: 'lmdb', MX_WORKERS: '2' }
+  t.same([...readEnvironment(env, 'server').keys()], ['address', 'events'])
+  t.same(readEnvironment(env, 'server').get('events')?.values, ['lmdb'])
+  t.same([...readEnvironment(env, 'api').keys()], ['address', 'workers'])
+})
+
+t.test('MX_SERVER_ is of mx server alone, and goes before the others', async (t) => {
+  const env = { MX_SERVER_ADDRESS: ':1', MX_API_ADDRESS: ':2', MX_ADDRESS: ':3', MX_SERVER_ID: 'a' }
+  const valuesOf = (command: 'api' | 'server') =>
+    [...readEnvironment(env, command)].map(([key, { values }]) => [key, ...values])
+  t.same(valuesOf('server'), [
+    ['address', ':1'],
+    ['serverId', 'a'],
+  ])
+  t.same(valuesOf('api'), [['address', ':2']])
+})
+
+t.test('flags win over the environment, that over the file, that over the profile', async (t) => {
+  const cwd = t.testdir({ 'mx.yaml': 'store: memory\nmax_body: 1kb\ndata_dir: state\n' })
+  const load = (words: string[], env: Record<string, string>) =>
+    configurationFrom(readFlags(words, 'server'), env, 'server')()
+  const env = { MX_PROFILE: 'cluster', MX_CONFIG: `${cwd}/mx.yaml` }
+  const { settings, given } = await load(['--registry=memory'], env)
+  t.match(settings, {
+    profile: 'cluster',
+    registry: 'memory',
+    store: 'memory',
+    maxBodyBytes: 1024,
+    address: { host: findWildcardHost(), port: 8080 },
+    dataDir: `${cwd}/state`,
+    namespace: '',
+  })
+  t.notOk(given.has('address'), 'the profile gives nothing by itself')
+  t.match((await load([], {})).settings, { profile: 'local', store: 'lmdb', registry: 'memory' })
+  t.match((await load(['--profile=test'], env)).settings, { profile: 'test', store: 'memory' })
+})
+
+t.test('an unknown profile is an error that lists those there are', async (t) => {
+  const load = configurationFrom(new Map(), { MX_PROFILE: 'clutser' }, 'server')
+  const message =
+    'MX_PROFILE must be one of local, test, cluster, kubernetes, got "clutser", did you mean cluster?'
+  await t.rejects(load(), { name: 'SettingsError', message })
+})
+
+t.test('what does not go together is told with its source', async (t) => {
+  const problemOf = (words: string[], env: Record<string, string> = {}) =>
+    configurationFrom(readFlags(words, 'server'), env, 'server')().then(
+      () => '',
+      (error: Error) => error.message,
+    )
+  t.match(
+    await problemOf([], { MX_REGISTRY: 'mx://127.0.0.1:8081' }),
+    /^MX_REGISTRY must be memory, consul:.* got "mx:\/\/127.0.0.1:8081": mx server is a registry itself/,
+  )
+  t.match(await problemOf(['--registry=static']), /^--registry must be memory/)
+  t.equal(
+    await problemOf(['--proxy_address=:8080']),
+    `--proxy_address must be another address than address, got ${formatAddress(parseAddress(':8080'))}`,
+  )
+  t.equal(
+    await problemOf(['--web_address', '127.0.0.1:1', '--proxy_address=127.0.0.1:1']),
+    '--web_address must be another address than proxy_address, got 127.0.0.1:1',
+  )
+  t.equal(await problemOf(['--address=127.0.0.1:0', '--web_address=127.0.0.1:0']), '')
+  t.equal(
+    await problemOf(['--admin_address=127.0.0.1:8080']),
+    '--admin_address must be another address than address, got 127.0.0.1:8080',
+  )
+  t.equal(await problemOf(['--address=127.0.0.1:8089']), '', 'nobody asked for that')
+  for (const words of [
+    ['--config_secret_key=memory', '--store=lmdb'],
+    ['--profile=test', '--store=postgres://a@b/c'],
+  ])
+    t.match(
+      await problemOf(words),
+      /config_secret_key must not be memory where the store is kept \(--store\): .* use file for one server, or a key for several$/,
+    )
+  t.equal(await problemOf(['--config_secret_key=memory', '--store=memory']), '')
+  t.equal(await problemOf(['--address=127.0.0.2:8082']), '')
+})

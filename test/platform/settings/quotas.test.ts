@@ -1,0 +1,56 @@
+import t from 'tap'
+import { createQuota } from '../../../core/limits/quota.ts'
+import { QUOTA_SETTINGS, toEventsQuota, toStoreQuotas } from '../../../platform/settings/quotas.ts'
+import { parseLimitOrAuto } from '../../../platform/settings/values.ts'
+
+const { quotaStore, quotaConfig, quotaEvents, quotaPrograms } = QUOTA_SETTINGS
+
+t.test('a quota is a limit for all namespaces but mx, and others for some by name', (t) => {
+  const { limitOf } = createQuota('quota_store', quotaStore.parse(['2mb', 'acme=5mb', 'tb=none']))
+  t.same(['other', 'acme', 'tb', 'mx', '__proto__'].map(limitOf), [
+    ...[2 ** 21, 5 * 2 ** 20, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 2 ** 21],
+  ])
+  const named = createQuota('quota_programs', quotaPrograms.parse(['mx=7', 'tb=none']))
+  t.same(['mx', 'tb', 'other'].map(named.limitOf), [7, Number.POSITIVE_INFINITY, 100])
+  t.end()
+})
+
+t.test(
+  'by default a namespace leaves room for others in a store with a limit and in events in memory',
+  (t) => {
+    const toLimits = (store: string, maxStore: string, texts: readonly string[]) => {
+      const quotas = toStoreQuotas({
+        ...{ store, maxStoreBytes: parseLimitOrAuto(maxStore) },
+        ...{ quotaStore: quotaStore.parse(texts), quotaConfig: quotaConfig.parse(texts) },
+      })
+      return [quotas.store.limitOf('acme'), quotas.config.limitOf('acme')]
+    }
+    const mb = 1024 ** 2
+    t.same(toLimits('memory', '256mb', ['auto']), [128 * mb, 64 * mb])
+    t.same(toLimits('memory', '4mb', ['tb=1mb']), [2 * mb, mb])
+    t.same(toLimits('memory', '4mb', ['3mb']), [3 * mb, 3 * mb])
+    t.same(toLimits('memory', 'none', ['auto']), [1024 * mb, 64 * mb])
+    t.same(toLimits('memory', 'auto', ['auto']), [128 * mb, 64 * mb])
+    t.same(toLimits('lmdb', '256mb', ['auto']), [1024 * mb, 64 * mb])
+    t.same(toLimits('postgres://db/mx', 'auto', ['auto']), [1024 * mb, 64 * mb])
+    t.same(toLimits('postgres://db/mx', '100mb', ['auto']), [50 * mb, 25 * mb])
+    const events = { quotaEvents: quotaEvents.parse(['auto']) }
+    t.equal(toEventsQuota(events, 256 * mb).limitOf('acme'), 128 * mb)
+    t.equal(toEventsQuota(events, Number.POSITIVE_INFINITY).limitOf('acme'), 4096 * mb)
+    t.equal(toEventsQuota(events, 256 * mb).limitOf('mx'), Number.POSITIVE_INFINITY)
+    t.end()
+  },
+)
+
+t.test('a malformed quota is rejected, naming what is wrong', (t) => {
+  const wrong: [readonly string[], RegExp][] = [
+    [['x'], /size/],
+    [['1mb', '2mb'], /one limit without a namespace/],
+    [['a/b=1mb'], /namespace=limit/],
+    [['a=1mb', 'a=2mb'], /names the namespace a twice/],
+    [['a='], /size/],
+  ]
+  for (const [texts, message] of wrong) t.throws(() => quotaStore.parse(texts), { message })
+  t.throws(() => quotaPrograms.parse(['a=1.5']), { message: /whole number/ })
+  t.end()
+})

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { get } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { PeerCertificate, TLSSocket } from 'node:tls'
+import t from 'tap'
+import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { eventually } from '../../fixtures/eventually.ts'
+import { type RunningMx, startMx } from '../../fixtures/mx.ts'
+
+/** What is answered at `/greeter`, and the name in the certificate. */
+async function ask(url: string): Promise<{ text: string; name: string }> {
+  const request = get(`${url}/greeter`, { agent: false, rejectUnauthorized: false })
+  const [response] = await once(request, 'response')
+  const { subject } = (response.socket as TLSSocket).getPeerCertificate() as PeerCertificate
+  let text = ''
+  for await (const chunk of response) text += chunk
+  return { text, name: String(subject.CN) }
+}
+
+function workerOf({ child }: RunningMx): number | undefined {
+  const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim()
+  return children
+    .split(' ')
+    .map(Number)
+    .find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/cli/'))
+}
+
+t.test(
+  'a worker that ends while what is on disk is refused comes back by the last good',
+  async (t) => {
+    const server = createServer((_request, response) => response.end('hello'))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const folder = createCertificateFolder()
+    t.teardown(folder.remove)
+    const { certFile, keyFile } = folder.write('site', createCertificate(['first.test']))
+    const services = `services:\n  greeter: [127.0.0.1:${(server.address() as AddressInfo).port}]\n`
+    const cwd = t.testdir({ 'mx.yaml': services })
+    const file = join(cwd, 'mx.yaml')
+    const words = ['api', '--handler=proxy', '--address=127.0.0.1:0', '--hot_restart']
+    const tls = [`--enable_tls`, `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
+    const mx = startMx([...words, ...tls], { cwd })
+    t.teardown(async () => {
+      mx.child.kill('SIGTERM')
+      await mx.ended
+    })
+    const url = await mx.url()
+    const first = { text: 'hello', name: 'first.test' }
+    t.same(await ask(url), first)
+
+    writeFileSync(file, 'handler: nonesuch\n')
+    writeFileSync(certFile, 'no certificate')
+    await mx.until(/configuration refused/)
+    await mx.until(/holds no certificate.*the previous certificates stay in use/)
+    const before = workerOf(mx)
+    process.kill(before!, 'SIGKILL')
+    await mx.until(/a worker ended; starting another/)
+    await eventually(async () => (await ask(url).catch(() => undefined))?.name === first.name)
+    t.same(await ask(url), first)
+    t.not(workerOf(mx), before)
+    t.match(mx.output.stderr, /a worker ended.*configuration refused/s, 'the new one says so, too')
+
+    folder.write('site', createCertificate(['second.test']))
+    await eventually(async () => (await ask(url)).name === 'second.test')
+    writeFileSync(
+      join(cwd, 'stop.mjs'),
+      `export default { onRequest: (x) => x.reply(200, 'stop') }\n`,
+    )
+    writeFileSync(file, `${services}plugins: [namespace, ./stop.mjs]\n`)
+    await eventually(async () => (await ask(url)).text === 'stop')
+  },
+)

@@ -1,0 +1,129 @@
+import type { Worker } from 'node:cluster'
+import { EventEmitter } from 'node:events'
+import t, { type Test } from 'tap'
+import { createTlsPairs } from '../../../core/listener/tls/certificates.ts'
+import type { TlsPair, TlsSource } from '../../../core/listener/tls/tls.ts'
+import { receiveTls, shareTls } from '../../../platform/workers/worker-tls.ts'
+
+const toPair = (host: string): TlsPair => ({ cert: `cert of ${host}`, key: 'key', names: [host] })
+
+interface Channel {
+  readonly worker: Worker
+  /** What the primary has sent, as text. */
+  readonly sent: string[]
+  /** Passes on what was sent until now, without a pause between. */
+  readonly deliver: () => void
+}
+
+/** This process is primary and worker at once: what one sends the other gets when it is delivered. */
+function openChannel(t: Test): Channel {
+  const sent: string[] = []
+  let delivered = 0
+  const worker = Object.assign(new EventEmitter(), {
+    isConnected: () => true,
+    send: (message: unknown) => sent.push(JSON.stringify(message)),
+  }) as unknown as Worker
+  const { send } = process
+  const before = process.listeners('message')
+  process.send = (message: unknown) => worker.emit('message', message)
+  t.teardown(() => {
+    if (send === undefined) delete process.send
+    else process.send = send
+    for (const listener of process.listeners('message'))
+      if (!before.includes(listener)) process.off('message', listener)
+  })
+  const deliver = (): void => {
+    while (delivered < sent.length)
+      process.emit('message', JSON.parse(sent[delivered++]!), undefined)
+  }
+  return { worker, sent, deliver }
+}
+
+const hostsOf = ({ pairs }: TlsSource): readonly string[] => pairs.flatMap(({ names }) => names)
+
+t.test('a worker hears of a certificate that is told right behind its first answer', async (t) => {
+  const { worker, deliver } = openChannel(t)
+  const tls = createTlsPairs()
+  shareTls(tls)(worker)
+  const receiving = receiveTls()
+  tls.use([toPair('a.test')])
+  deliver()
+  t.same(hostsOf(await receiving), ['a.test'])
+})
+
+t.test('a worker is told of each certificate once, and of those that are gone', async (t) => {
+  const { worker, sent, deliver } = openChannel(t)
+  const [a, b, c] = ['a.test', 'b.test', 'c.test'].map(toPair) as [TlsPair, TlsPair, TlsPair]
+  const tls = createTlsPairs()
+  tls.use([a, b])
+  shareTls(tls)(worker)
+  const receiving = receiveTls()
+  deliver()
+  const received = await receiving
+  const [kept] = received.pairs
+  const heard: (readonly string[])[] = []
+  received.onChange((pairs) => heard.push(pairs.flatMap(({ names }) => names)))
+  tls.use([a, b, c])
+  deliver()
+  t.same(heard, [['a.test', 'b.test', 'c.test']])
+  t.notMatch(sent.at(-1), /cert of [ab]\.test/)
+  t.equal(received.pairs[0], kept, 'one that has not changed is the same object')
+  tls.use([c, a])
+  deliver()
+  tls.use([b, c, a])
+  deliver()
+  t.same(heard.slice(1), [
+    ['c.test', 'a.test'],
+    ['b.test', 'c.test', 'a.test'],
+  ])
+})
+
+t.test('names that are asked for have nothing sent but that it is done', async (t) => {
+  const { worker, sent, deliver } = openChannel(t)
+  const asked: string[] = []
+  const tls = createTlsPairs({
+    isStrict: true,
+    async request(serverName) {
+      asked.push(serverName)
+      if (serverName === 'yes.test') tls.use([...tls.pairs, toPair(serverName)])
+    },
+  })
+  tls.use([toPair('a.test')])
+  shareTls(tls)(worker)
+  const receiving = receiveTls()
+  deliver()
+  const received = await receiving
+  t.ok(received.isStrict)
+  sent.length = 0
+  const requests = ['yes.test', 'no.test', 'no.test'].map((name) => received.request!(name))
+  t.same(asked, ['yes.test', 'no.test'], 'each is asked for once at a time')
+  await requests[2]
+  t.match(sent, [/"pairs".*yes\.test/, /"done".*yes\.test/, /"done".*no\.test/])
+  t.equal(sent.length, 3)
+  for (const text of sent) process.emit('message', JSON.parse(text), undefined)
+  await Promise.all(requests)
+  t.same(hostsOf(received), ['a.test', 'yes.test'])
+})
+
+t.test(
+  'a worker that is to have certificates of a primary without any does not start',
+  async (t) => {
+    const { worker, deliver } = openChannel(t)
+    shareTls(undefined)(worker)
+    const receiving = receiveTls()
+    deliver()
+    await t.rejects(receiving, /^enable_acme was not set when the first process was started/)
+  },
+)
+
+t.test('a worker is answered by a primary that has no certificates on demand', async (t) => {
+  const { worker, deliver } = openChannel(t)
+  shareTls(createTlsPairs())(worker)
+  const receiving = receiveTls()
+  deliver()
+  const received = await receiving
+  const requested = received.request!('x.test')
+  await Promise.resolve()
+  deliver()
+  await requested
+})

@@ -1,0 +1,169 @@
+import t, { type Test } from 'tap'
+import { createAuthSource } from '../../../sdk/auth/auth-source.ts'
+import type { Client } from '../../../sdk/client/client.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { until } from '../../contracts/registry.ts'
+import { createService, openClient } from '../../fixtures/sdk-services.ts'
+import { ADMIN, openServer } from '../../fixtures/server.ts'
+
+t.setTimeout(60_000)
+
+const ACCOUNT = { id: 'orders', type: 'service', scopes: ['service'], secret: 'a long secret' }
+const AUTH = { id: ACCOUNT.id, secret: ACCOUNT.secret }
+const NOBODY = {
+  id: 'nobody',
+  access: 'DENIED',
+  priority: 1,
+  resource: { type: 'service', name: 'orders', endpoint: 'Orders.*' },
+}
+
+/** A server with the account of a service, and its administrator. */
+async function open(t: Test) {
+  const server = await openServer(t, ['--register_allow=loopback'])
+  const admin = openClient(t, { proxy: server.proxy, auth: ADMIN })
+  await admin.call('auth', 'Auth.Generate', ACCOUNT)
+  return { server, admin }
+}
+
+const deny = (admin: Client): Promise<unknown> =>
+  admin.call('auth', 'Rules.Create', { rule: NOBODY })
+
+t.test(
+  'rules and keys of a platform elsewhere are told at once, and after each change',
+  async (t) => {
+    const { server, admin } = await open(t)
+    const source = createAuthSource(openClient(t, { proxy: server.proxy, auth: AUTH }))
+    const ending = new AbortController()
+    const rules = source.watchRules('mx', ending.signal)[Symbol.asyncIterator]()
+    t.same(
+      (await rules.next()).value.map(({ id }: { id: string }) => id),
+      ['default'],
+    )
+    await deny(admin)
+    t.match((await rules.next()).value, [{ id: 'default' }, NOBODY])
+    const tokens = source.watchTokens(ending.signal)[Symbol.asyncIterator]()
+    const first = (await tokens.next()).value
+    t.equal(first.keys.size, 1)
+    t.equal([...first.keys.values()][0].asymmetricKeyType, 'ed25519')
+    ending.abort()
+    await t.rejects(rules.next())
+  },
+)
+
+t.test('which namespaces have rules is told, of others than mx only the own one', async (t) => {
+  const { server, admin } = await open(t)
+  const client = openClient(t, { proxy: server.proxy, auth: AUTH })
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  const watch = (namespace?: string) =>
+    createAuthSource(client, namespace).watchNamespaces(ending.signal)[Symbol.asyncIterator]()
+  const told = watch()
+  t.same(await told.next(), { done: false, value: new Set() })
+  await admin.call('auth', 'Rules.Create', { rule: NOBODY, options: { namespace: 'acme' } })
+  t.same((await told.next()).value, new Set(['acme']))
+  const own = watch('shop')
+  t.same((await own.next()).value, new Set(['shop']))
+  const next = own.next()
+  ending.abort()
+  t.same(await next, { done: true, value: undefined })
+})
+
+t.test('a watch whose token ends begins again by itself', async (t) => {
+  const { server, admin } = await open(t)
+  const source = createAuthSource(openClient(t, { proxy: server.proxy, auth: AUTH }))
+  const { signal } = new AbortController()
+  const rules = source.watchRules('mx', signal)[Symbol.asyncIterator]()
+  const tokens = source.watchTokens(signal)[Symbol.asyncIterator]()
+  await Promise.all([rules.next(), tokens.next()])
+  await admin.call('auth', 'Auth.RotateKey', { drop: true })
+  t.match((await rules.next()).value, [{ id: 'default' }])
+  await admin.call('auth', 'Auth.Revoke', { id: AUTH.id })
+  const { id: account } = ACCOUNT
+  const old = { id: 'x', issuedMs: 0, endsMs: 0, account: { id: account, issuer: 'mx' } }
+  for (;;) if ((await tokens.next()).value.isRevoked(old)) break
+  await deny(admin)
+  await until(async () => (await rules.next()).value.length === 2)
+})
+
+t.test('a service with an account of its own checks its callers itself', async (t) => {
+  const { server, admin } = await open(t)
+  const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })
+  service.handle('Orders', {
+    who: endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' }),
+    watch: endpoint({
+      stream: 'server',
+      async *handle(_, ctx) {
+        yield {}
+        await new Promise((resolve) =>
+          ctx.signal.addEventListener('abort', resolve, { once: true }),
+        )
+      },
+    }),
+  })
+  await service.start()
+  // Straight at its port, past gateway and proxy.
+  const { address } = service
+  const stranger = openClient(t, { address, retries: 0 })
+  t.equal(await stranger.call('orders', 'Orders.Who'), 'nobody')
+  const known = openClient(t, { address, token: server.token, retries: 0 })
+  t.equal(await known.call('orders', 'Orders.Who'), 'admin')
+  const wrong = openClient(t, { address, token: 'a.b.c', retries: 0 })
+  await t.rejects(wrong.call('orders', 'Orders.Who'), { code: 401 })
+  const stream = known.stream('orders', 'Orders.Watch', {})
+  await stream.next()
+  await deny(admin)
+  const startMs = performance.now()
+  await t.rejects(stream.next(), { code: 401 })
+  t.ok(performance.now() - startMs < 1000)
+  await until(async () =>
+    stranger.call('orders', 'Orders.Who').then(
+      () => false,
+      ({ code }) => code === 401,
+    ),
+  )
+})
+
+t.test(
+  'what a caller asked for is done as the caller, what a service does itself as the service',
+  async (t) => {
+    const { server } = await open(t)
+    const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })
+    service.handle('Orders', {
+      passedOn: endpoint({
+        handle: (_, ctx) =>
+          service.client.call(
+            'store',
+            'Store.Write',
+            { record: { key: 'a', value: '' } },
+            { context: ctx },
+          ),
+      }),
+      itself: endpoint({
+        handle: () =>
+          service.client.call('store', 'Store.Write', { record: { key: 'a', value: '' } }),
+      }),
+    })
+    await service.start()
+    const stranger = { authorization: '' }
+    t.equal((await server.get('/orders/itself', stranger)).status, 200)
+    t.match(await server.get('/orders/passedOn', stranger), {
+      status: 401,
+      body: { Id: 'store.Store.Write', Detail: 'An account is required' },
+    })
+    t.equal((await server.get('/orders/passedOn')).status, 200)
+  },
+)
+
+t.test('wrong credentials end the start with one line', async (t) => {
+  const { server } = await open(t)
+  const auth = { ...AUTH, secret: 'wrong' }
+  const service = createService(t, { name: 'orders', proxy: server.proxy, auth })
+  await t.rejects(service.start(), {
+    message:
+      /^cannot register orders \(mx\): [^\n]*Secret not correct[^\n]*: \S+ in the namespace mx \(MX_NAMESPACE names another\)$/,
+  })
+  const without = createService(t, { name: 'orders', proxy: server.proxy })
+  await t.rejects(without.start(), {
+    message: /An account is required; whoever registers needs MX_AUTH_ID and MX_AUTH_SECRET$/,
+  })
+})

@@ -1,0 +1,147 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Credentials, findCredentials, toPlatform } from '../../../sdk/auth/credentials.ts'
+import { metadata } from '../../../sdk/context.ts'
+import { badRequest } from '../../../sdk/errors.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { eventually } from '../../fixtures/eventually.ts'
+import { openPlatformRegistry } from '../../fixtures/platform-registry.ts'
+import { createService, openClient } from '../../fixtures/sdk-services.ts'
+import { makeNode, makeService } from '../../fixtures/services.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const GIVEN = { id: 'orders', secret: 's' }
+const FOUND = { namespace: 'mx', isGuess: false }
+
+/** In a home of its own, with these variables and this file. */
+function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; file?: string }) {
+  const home = makeTempFolder(t, 'home')
+  const set = { HOME: home, MX_AUTH_ID: '', MX_AUTH_SECRET: '', MX_NAMESPACE: '', ...env }
+  for (const [name, value] of Object.entries(set)) {
+    const before = process.env[name]
+    process.env[name] = value
+    t.teardown(() => {
+      if (before === undefined) delete process.env[name]
+      else process.env[name] = before
+    })
+  }
+  mkdirSync(join(home, '.mx'))
+  const leave = (text: string) => writeFileSync(join(home, '.mx', 'service_credentials'), text)
+  if (file !== undefined) leave(file)
+  return leave
+}
+
+t.test('the option goes before the variables, those before the file', (t) => {
+  const file = JSON.stringify({ id: 'local', secret: 'f' })
+  arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' }, file })
+  t.same(findCredentials(GIVEN, '127.0.0.1:8081'), { ...GIVEN, ...FOUND })
+  t.same(findCredentials(undefined, 'example.com:8081'), { id: 'a', secret: 'b', ...FOUND })
+  t.end()
+})
+
+t.test('without a platform there is nobody to log in at, unless it is said who', (t) => {
+  arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' } })
+  t.equal(findCredentials(undefined, undefined), undefined)
+  t.same(findCredentials(GIVEN, undefined), { ...GIVEN, ...FOUND })
+  t.end()
+})
+
+t.test('an account is of mx, unless it is said where it is from', (t) => {
+  const env = { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b', MX_NAMESPACE: ' acme ' }
+  arrange(t, { env, file: JSON.stringify({ id: 'local', secret: 'f' }) })
+  const of = (given?: Credentials) => findCredentials(given, '127.0.0.1:8081')?.namespace
+  t.equal(of({ ...GIVEN, namespace: 'other' }), 'other')
+  t.equal(of(GIVEN), 'mx', 'the variable goes with the other two')
+  t.equal(of(), 'acme')
+  process.env['MX_NAMESPACE'] = 'a b'
+  t.throws(() => of(), { name: 'TypeError', message: /^MX_NAMESPACE must be letters.*got "a b"$/ })
+  t.throws(() => of({ ...GIVEN, namespace: '' }), { message: /^auth\.namespace must be/ })
+  t.end()
+})
+
+t.test('the file is for platforms on this machine', (t) => {
+  arrange(t, { file: JSON.stringify({ id: 'local', secret: 'f' }) })
+  const found = { id: 'local', secret: 'f', namespace: 'mx', isGuess: true }
+  for (const platform of [
+    '127.0.0.1:8081',
+    'mx://localhost:1',
+    'mxs://[::1]:2',
+    'mx://127.9.9.9:3',
+  ])
+    t.same(findCredentials(undefined, platform), found, platform)
+  for (const platform of [
+    'example.com:8081',
+    'mx://127.0.0.1.example.com:1',
+    'consul://127.0.0.1:8500',
+  ])
+    t.equal(findCredentials(undefined, platform), undefined, platform)
+  t.end()
+})
+
+for (const file of [undefined, '', '{', '[]', 'null', '{"id":"a"}', '{"id":1,"secret":"s"}'])
+  t.test(`a file that holds none is none: ${file}`, (t) => {
+    arrange(t, file === undefined ? {} : { file })
+    const none = { id: '', secret: '', namespace: 'mx', isGuess: true }
+    t.same(findCredentials(undefined, '127.0.0.1:8081'), none)
+    t.end()
+  })
+
+t.test('half of the credentials is an error that says so', (t) => {
+  arrange(t, { env: { MX_AUTH_ID: 'a' } })
+  t.throws(() => findCredentials(undefined, 'example.com:1'), {
+    name: 'TypeError',
+    message: 'MX_AUTH_ID and MX_AUTH_SECRET must both be given',
+  })
+  t.throws(() => findCredentials({ id: '', secret: 's' }, undefined), {
+    name: 'TypeError',
+    message: 'auth.id and auth.secret must both be given',
+  })
+  t.end()
+})
+
+t.test('a registry that is called by an address says where the platform is', (t) => {
+  t.equal(toPlatform('mx://host:1'), 'mx://host:1')
+  t.equal(toPlatform('memory'), undefined)
+  t.equal(toPlatform(undefined), undefined)
+  t.end()
+})
+
+t.test('what a server leaves later, or anew, is found by programs that run', async (t) => {
+  const leave = arrange(t, {})
+  let valid = 'first'
+  let asked = 0
+  const auth = createService(t, { name: 'auth' }).handle('Auth', {
+    token: endpoint({
+      handle(request) {
+        asked++
+        const { secret } = request as Credentials
+        if (secret !== valid) throw badRequest('auth', 'Secret not correct')
+        return { token: { access_token: secret, created: 0, expiry: 900 } }
+      },
+    }),
+  })
+  const greeter = createService(t).handle('Greeter', {
+    seen: endpoint({
+      handle: (_, ctx) => ({ seen: metadata.get(ctx, 'authorization')[0] || 'nothing' }),
+    }),
+  })
+  const { address, registry } = await openPlatformRegistry(t)
+  for (const service of [auth, greeter]) {
+    const node = makeNode(await service.start(), { protocol: 'mx' })
+    await registry.register!(makeService(service.name, [node]))
+  }
+  const client = openClient(t, { registry: `mx://${address}` })
+  const look = () => client.call<{ seen: string }>('greeter', 'Greeter.Seen')
+  t.same(await look(), { seen: 'nothing' })
+  t.equal(asked, 0, 'nobody to log in as')
+  leave(JSON.stringify({ id: 'local', secret: 'wrong' }))
+  await eventually(async () => {
+    t.same(await look(), { seen: 'nothing' })
+    return asked === 1
+  })
+  valid = 'second'
+  leave(JSON.stringify({ id: 'local', secret: 'second' }))
+  await eventually(async () => (await look()).seen === 'Bearer second')
+  t.equal(asked, 2, 'one that was refused is not shown again')
+})

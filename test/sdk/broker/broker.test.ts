@@ -1,0 +1,161 @@
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import { Type } from '../../../core/schema.ts'
+import { createBroker } from '../../../sdk/broker/broker.ts'
+import { type Context, createContext, metadata } from '../../../sdk/context.ts'
+import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { createQuietLog, createService, openRegistry } from '../../fixtures/sdk-services.ts'
+
+/** A platform with a broker, and a service that has no other. */
+async function open(t: Test) {
+  const registry = openRegistry(t)
+  const platform = await openPlatformBroker(t, { registry })
+  const { log, lines } = createQuietLog()
+  const service = createService(t, { registry, log })
+  return { ...platform, service, lines }
+}
+
+t.test('what one publishes whoever subscribed gets, decoded, with its context', async (t) => {
+  const { client, service } = await open(t)
+  const [publisher, subscriber] = [createBroker(client), createBroker(service)]
+  t.teardown(subscriber.close)
+  const seen: [unknown, Context][] = []
+  const leave = await subscriber.subscribe('orders', (order, ctx) => void seen.push([order, ctx]), {
+    message: Type.Object({ id: Type.Integer() }),
+  })
+  const context = createContext({ metadata: { 'x-tenant': 'acme', authorization: 'Bearer t' } })
+  await publisher.publish('orders', { id: 5 }, { context, headers: { 'X-Kind': 'new' } })
+  await until(() => seen.length > 0)
+  const [order, ctx] = seen[0]!
+  t.strictSame(order, { id: 5 })
+  t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])
+  t.strictSame(metadata.get(ctx, 'X-Kind'), ['new', true])
+  t.strictSame(metadata.get(ctx, 'Authorization'), ['', false])
+  t.equal(ctx.id, context.id)
+  t.same([ctx.service, ctx.endpoint, ctx.namespace], ['greeter', 'orders', 'mx'])
+  await leave()
+  await leave()
+  await publisher.publish('orders', { id: 6 })
+  t.equal(seen.length, 1)
+})
+
+t.test('a namespace has topics of its own', async (t) => {
+  const { client } = await open(t)
+  const acme = createBroker(client, { namespace: 'acme' })
+  t.teardown(acme.close)
+  const got: unknown[] = []
+  await acme.subscribe('a', (message, ctx) => void got.push([message, ctx.namespace]))
+  await createBroker(client).publish('a', 1)
+  await createBroker(client).publish('a', 2, { namespace: 'acme' })
+  const within = createContext({ metadata: { 'mx-namespace': 'acme' } })
+  await createBroker(client).publish('a', 3, { context: within })
+  await until(() => got.length === 2)
+  t.same(got, [
+    [2, 'acme'],
+    [3, 'acme'],
+  ])
+})
+
+t.test('of a queue one gets a message', async (t) => {
+  const { client } = await open(t)
+  const got: unknown[] = []
+  for (const _ of [1, 2, 3]) {
+    const broker = createBroker(client)
+    t.teardown(broker.close)
+    await broker.subscribe('a', (message) => void got.push(message), { queue: 'workers' })
+  }
+  for (let i = 0; i < 30; i++) await createBroker(client).publish('a', i)
+  await until(() => got.length === 30)
+  t.equal(new Set(got).size, 30)
+})
+
+t.test('a subscriber that fails is in the log of its service, and goes on', async (t) => {
+  const { service, lines } = await open(t)
+  const broker = createBroker(service)
+  t.teardown(broker.close)
+  const got: unknown[] = []
+  await broker.subscribe('a', (message) => {
+    got.push(message)
+    throw new Error('no')
+  })
+  await broker.publish('a', 1)
+  await broker.publish('a', 2)
+  await until(() => got.length === 2 && lines.length === 2)
+  t.match(JSON.parse(lines[0]!), { topic: 'a', msg: 'a subscriber failed', err: { message: 'no' } })
+})
+
+t.test('one that is too slow is dropped by choice, told, and counted', async (t) => {
+  const { client, service, lines } = await open(t)
+  const broker = createBroker(service)
+  t.teardown(broker.close)
+  t.equal(broker.dropped, 0)
+  const ends: Error[] = []
+  await broker.subscribe('a', () => new Promise(() => {}), {
+    whenSlow: 'end',
+    onEnd: (error) => ends.push(error),
+  })
+  const publisher = createBroker(client)
+  for (let i = 0; ends.length === 0; i += 500)
+    await Promise.all(Array.from({ length: 500 }, (_, n) => publisher.publish('a', i + n)))
+  t.match(ends, [{ code: 503, message: /too slow: its subscription has ended/ }])
+  t.equal(broker.dropped, 10_001)
+  t.match(JSON.parse(lines[0]!), { msg: 'a subscriber is too slow: messages dropped' })
+})
+
+t.test('a service that was told of a broker has that one, without namespaces', async (t) => {
+  const adapter = createMemoryBroker()
+  const service = createService(t, { broker: adapter })
+  const broker = createBroker(service)
+  const got: unknown[] = []
+  const leave = await broker.subscribe('a', (message) => void got.push(message))
+  await broker.publish('a', { n: 1 })
+  void adapter.publish('a', { headers: {}, body: Buffer.from('{"n":2}') })
+  await until(() => got.length === 2)
+  t.same(got, [{ n: 1 }, { n: 2 }])
+  t.equal(broker.dropped, 0)
+  await leave()
+  await broker.publish('a', { n: 3 })
+  const mine = { message: /^namespace is for calls: the service has a broker of its own$/ }
+  await t.rejects(broker.publish('a', 1, { namespace: 'acme' }), mine)
+  await t.rejects(createBroker(service, { namespace: 'x' }).publish('a', 1), mine)
+  await t.rejects(
+    createBroker(service, { namespace: 'x' }).subscribe('a', () => {}),
+    mine,
+  )
+  await broker.close()
+  t.equal(got.length, 2)
+})
+
+t.test('what a service subscribed ends with it', async (t) => {
+  const { service, subscribers } = await open(t)
+  await service.start()
+  const broker = createBroker(service)
+  await broker.subscribe('a', () => {})
+  t.equal(subscribers(), 1)
+  await service.stop()
+  await until(() => subscribers() === 0)
+  await t.rejects(
+    broker.subscribe('a', () => {}),
+    { code: 503, message: 'the broker is closed' },
+  )
+})
+
+t.test('what is wrong is told, here or by the service', async (t) => {
+  const { client } = await open(t)
+  const broker = createBroker(client)
+  t.teardown(broker.close)
+  t.throws(() => createBroker(client, { queue: 'x' } as never), { name: 'TypeError' })
+  await t.rejects(broker.publish('a', 1, { queue: 'x' } as never), { name: 'TypeError' })
+  await t.rejects(
+    broker.subscribe('a', () => {}, { slow: 'x' } as never),
+    { name: 'TypeError' },
+  )
+  await t.rejects(broker.publish('a', undefined), { name: 'TypeError' })
+  await t.rejects(broker.publish('a b', 1), { code: 400, message: /request\.topic/ })
+  await t.rejects(broker.publish('', 1), { code: 400, message: 'Missing topic' })
+  await t.rejects(
+    broker.subscribe('a b', () => {}),
+    { code: 400, message: /topic/ },
+  )
+})

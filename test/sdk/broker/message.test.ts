@@ -1,0 +1,122 @@
+import t from 'tap'
+import type { Message } from '../../../core/contracts/broker.ts'
+import { Type } from '../../../core/schema.ts'
+import { createMessageHandler, encodeMessage } from '../../../sdk/broker/message.ts'
+import { type Context, createContext, metadata } from '../../../sdk/context.ts'
+
+const textOf = ({ body }: Message): string => Buffer.from(body).toString()
+const typeOf = ({ headers }: Message): string | undefined => headers['content-type']
+
+t.test('publishing encodes the message and sets the content-type header', async (t) => {
+  for (const value of [{ a: [1] }, 'text', 5, true, null, []]) {
+    const message = encodeMessage(value, {})
+    t.equal(typeOf(message), 'application/json')
+    t.same(JSON.parse(textOf(message)), value)
+  }
+  const bytes = encodeMessage(Buffer.from('x'), {})
+  t.same([typeOf(bytes), textOf(bytes)], ['application/octet-stream', 'x'])
+  const raw = encodeMessage(new Uint8Array([120]).buffer, {})
+  t.same([typeOf(raw), textOf(raw)], ['application/octet-stream', 'x'])
+  const own = encodeMessage(Buffer.from('x'), { headers: { 'Content-Type': 'image/png' } })
+  t.same([typeOf(own), textOf(own)], ['image/png', 'x'])
+  const text = encodeMessage('ä', { headers: { 'content-type': 'text/plain' } })
+  t.same([typeOf(text), textOf(text)], ['text/plain', 'ä'])
+  const event = encodeMessage({}, { headers: { 'content-type': 'application/cloudevents+json' } })
+  t.same([typeOf(event), textOf(event)], ['application/cloudevents+json', '{}'])
+})
+
+t.test('a subscriber that is none is refused', async (t) => {
+  for (const [subscriber, kind] of [
+    [undefined, 'undefined'],
+    [{}, 'object'],
+  ] as const)
+    t.throws(() => createMessageHandler('ok', subscriber as never, undefined, { service: '' }), {
+      name: 'TypeError',
+      message: `the subscriber of ok must be a function, got ${kind}`,
+    })
+})
+
+t.test('a message with an integer that would be rounded does not fit', async (t) => {
+  const handle = createMessageHandler('ids', () => void t.fail('delivered'), Type.Integer(), {
+    service: '',
+  })
+  await t.rejects(handle({ headers: {}, body: Buffer.from('9007199254740993') }), {
+    name: 'SchemaError',
+    message:
+      'message must be an integer from -9007199254740991 to 9007199254740991, got 9007199254740993',
+  })
+})
+
+t.test('what cannot be said is refused', async (t) => {
+  t.throws(() => encodeMessage({ count: 5n }, {}), {
+    message:
+      'message must be bytes or what JSON can say: it has a bigint, which can be said as a text',
+  })
+  for (const value of [undefined, () => {}, Symbol('x')])
+    t.throws(() => encodeMessage(value, {}), {
+      name: 'TypeError',
+      message: /^message must be bytes or what JSON can say, got/,
+    })
+  t.throws(() => encodeMessage({}, { headers: { 'content-type': 'text/plain' } }), {
+    message: 'message must be bytes or text where it is text/plain, got object',
+  })
+  t.throws(() => encodeMessage({}, { headers: { 'Mx-Account': '{}' } }), {
+    message: 'header mx-account belongs to the platform, it cannot be set',
+  })
+})
+
+t.test('it copies context metadata into headers, but for credentials', async (t) => {
+  const context = createContext({
+    metadata: {
+      'x-tenant': 'acme',
+      'x-request-id': 'r1',
+      'mx-namespace': 'go.mx.api',
+      'content-type': 'application/protobuf',
+      accept: 'text/html',
+      authorization: 'Bearer t',
+      cookie: 'a=b',
+      'mx-account': '{"id":"ann"}',
+      te: 'trailers',
+    },
+  })
+  const { headers } = encodeMessage({}, { context, headers: { 'X-Tenant': 'own', 'x-b': '1' } })
+  t.strictSame(Object.fromEntries(Object.entries(headers)), {
+    'x-tenant': 'own',
+    'x-request-id': 'r1',
+    'mx-namespace': 'go.mx.api',
+    'x-b': '1',
+    'content-type': 'application/json',
+  })
+  const fresh = createContext()
+  t.equal(encodeMessage({}, { context: fresh }).headers['x-request-id'], fresh.id)
+})
+
+t.test('subscribing decodes the body, and what was said of it is the context', async (t) => {
+  const seen: [unknown, Context][] = []
+  const handle = createMessageHandler(
+    'orders',
+    (message, ctx) => void seen.push([message, ctx]),
+    Type.Object({ id: Type.Integer() }),
+    { service: 'billing' },
+  )
+  await handle(encodeMessage({ id: 5 }, { headers: { 'x-tenant': 'acme' } }))
+  await t.rejects(handle(encodeMessage({ id: 'x' }, {})), { message: /message\.id/ })
+  const forged = { ...encodeMessage({ id: 6 }, {}).headers, 'mx-account': '{"id":"admin"}' }
+  await handle({ headers: forged, body: Buffer.from('{"id":6}') })
+  t.same(
+    seen.map(([message]) => message),
+    [{ id: 5 }, { id: 6 }],
+  )
+  const [, ctx] = seen[0]!
+  t.same([ctx.service, ctx.endpoint], ['billing', 'orders'])
+  t.same(metadata.get(ctx, 'X-Tenant'), ['acme', true])
+  t.equal(seen[1]![1].account, undefined, 'nobody has checked who published it')
+})
+
+t.test('a schema that is none is told at once', async (t) => {
+  const wrong = { type: 'string' } as never
+  t.throws(() => createMessageHandler('a', () => {}, wrong, { service: 'a' }), {
+    name: 'TypeError',
+    message: /^message must be a TypeBox type/,
+  })
+})

@@ -1,0 +1,146 @@
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import type { Message } from '../../../core/contracts/broker.ts'
+import {
+  nameBroker,
+  type OpenBrokerOptions,
+  openBroker,
+  toBrokerSource,
+} from '../../../sdk/broker/open-broker.ts'
+import { startNats } from '../../fixtures/nats.ts'
+import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
+import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+
+const toMessage = (text: string): Message => ({ headers: {}, body: Buffer.from(text) })
+const textOf = ({ body }: Message): string => Buffer.from(body).toString()
+const nobody = (): never => {
+  throw new Error('nobody asked for a client')
+}
+
+function open(t: Test, text: string, options: Partial<OpenBrokerOptions> = {}) {
+  const opened = openBroker(text, { client: nobody, onWarning: () => {}, ...options })
+  t.teardown(opened.broker.close)
+  return opened
+}
+
+function withVariable(t: Test, value: string | undefined): void {
+  const before = process.env['MX_BROKER']
+  t.teardown(() => {
+    if (before === undefined) delete process.env['MX_BROKER']
+    else process.env['MX_BROKER'] = before
+  })
+  if (value === undefined) delete process.env['MX_BROKER']
+  else process.env['MX_BROKER'] = value
+}
+
+t.test(
+  'memory is the one of the process, and whoever closes it leaves the others alone',
+  async (t) => {
+    const [one, two] = [open(t, 'memory').broker, open(t, ' memory ').broker]
+    const got: string[] = []
+    await one.subscribe('open-broker.a', (message) => void got.push(`one ${textOf(message)}`))
+    const leave = await two.subscribe(
+      'open-broker.a',
+      (message) => void got.push(`two ${textOf(message)}`),
+    )
+    await one.publish('open-broker.a', toMessage('1'))
+    t.same(got.splice(0).sort(), ['one 1', 'two 1'])
+    await one.close()
+    await two.publish('open-broker.a', toMessage('2'))
+    t.same(got.splice(0), ['two 2'])
+    await leave()
+    await leave()
+    await two.publish('open-broker.a', toMessage('3'))
+    t.same(got, [])
+  },
+)
+
+t.test('nats:// is a server, which may refuse', async (t) => {
+  const server = await startNats(t, { settings: ['authorization { token: "s3cret" }'] })
+  if (server === undefined) return
+  const { broker, loaded } = open(t, `nats://s3cret@127.0.0.1:${server.port}`)
+  t.equal(broker.name, 'nats')
+  const got: string[] = []
+  await broker.subscribe('a', (message) => void got.push(textOf(message)))
+  await loaded
+  t.equal(broker.maxBodyBytes, 1024 * 1024)
+  await broker.publish('a', toMessage('1'))
+  await until(() => got.length > 0)
+  await broker.close()
+  // The server notices a little later.
+  while ((await server.monitor('/varz'))['connections'] !== 0);
+  const other = open(t, `nats://other@127.0.0.1:${server.port}`)
+  await t.rejects(other.loaded, { denied: true, message: /refuses/ })
+})
+
+t.test('a server that is away is none that refuses', async (t) => {
+  const backend = await openRawBackend(t)
+  backend.close()
+  const { broker, loaded } = open(t, `nats://127.0.0.1:${backend.port}`)
+  await loaded
+  await t.rejects(async () => broker.publish('a', toMessage('1')), { code: 503 })
+})
+
+t.test('mx is the service of the platform; mx://host:port the one there', async (t) => {
+  const { client, address, subscribers, broker: platform } = await openPlatformBroker(t)
+  for (const text of ['mx', `mx://${address}`]) {
+    const { broker, loaded } = open(t, text, { client: () => client })
+    await loaded
+    t.equal(broker.name, 'mx')
+    const got: string[] = []
+    await broker.subscribe('a', (message) => void got.push(textOf(message)))
+    t.equal(subscribers(), 1)
+    await platform.publish('mx.a', toMessage(text))
+    await until(() => got.length > 0)
+    t.same(got, [text])
+    await broker.close()
+    await until(() => subscribers() === 0)
+  }
+})
+
+t.test('any other text is refused, and shows nothing secret', async (t) => {
+  for (const text of ['', 'rabbit', 'mx://', 'mx://a', 'mx://a:0', 'redis://u:s3cret@h:1'])
+    t.throws(
+      () => open(t, text),
+      {
+        name: 'TypeError',
+        message: /^broker must be memory, mx, mx:\/\/host:port, .*, got "(?!.*s3cret)/,
+      },
+      text,
+    )
+  t.throws(() => open(t, 'nats://a:s3cret@h:0'), {
+    name: 'TypeError',
+    message: /^broker: NATS is nats:.*ports from 1 to 65535$/,
+  })
+})
+
+t.test('a program is told of its broker by an option, else by MX_BROKER', async (t) => {
+  const adapter = createMemoryBroker()
+  withVariable(t, undefined)
+  t.equal(toBrokerSource(undefined), undefined)
+  t.equal(toBrokerSource(adapter), adapter)
+  withVariable(t, 'nats://h:1')
+  t.equal(toBrokerSource(undefined), 'nats://h:1')
+  t.equal(toBrokerSource('memory'), 'memory')
+  withVariable(t, 'rabbit')
+  t.throws(() => toBrokerSource(undefined), { message: /^MX_BROKER must be memory/ })
+  t.same([adapter, 'memory', 'mx', 'mxs://a:1', 'tls://h'].map(nameBroker), [
+    'memory',
+    'memory',
+    'mx',
+    'mx',
+    'nats',
+  ])
+})
+
+t.test(
+  'drops of a subscriber are reported to a broker that is opened by its address',
+  async (t) => {
+    const platform = await openPlatformBroker(t)
+    const { broker, loaded } = open(t, `mx://${platform.address}`)
+    await loaded
+    broker.reportDropped!('a', 3)
+    await until(() => platform.broker.droppedRemotely === 3)
+    t.doesNotThrow(() => open(t, 'memory').broker.reportDropped!('a', 1))
+  },
+)

@@ -1,0 +1,235 @@
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import type { Message } from '../../../core/contracts/broker.ts'
+import { createBroker } from '../../../domain/broker/broker.ts'
+import { createPlatformBroker } from '../../../sdk/broker/platform-broker.ts'
+import type { Client } from '../../../sdk/client/client.ts'
+import { badGateway, ServiceError } from '../../../sdk/errors.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { createBrokerService } from '../../../services/broker/service.ts'
+import { testBroker } from '../../contracts/broker.ts'
+import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
+import { turn, until } from '../../fixtures/raw-backend.ts'
+import {
+  createQuietLog,
+  createService,
+  openClient,
+  openRegistry,
+} from '../../fixtures/sdk-services.ts'
+
+const toMessage = (text: string): Message => ({ headers: {}, body: Buffer.from(text) })
+const textOf = ({ body }: Message): string => Buffer.from(body).toString()
+
+function open(t: Test, client: Client, namespace?: string) {
+  const warnings: string[] = []
+  const report = (message: string): void => void warnings.push(message)
+  const broker = createPlatformBroker({
+    client,
+    ...{ onWarning: report, onInfo: report },
+    ...(namespace !== undefined && { call: { namespace } }),
+  })
+  t.teardown(() => broker.close?.())
+  return { broker, warnings }
+}
+
+t.test('the contract of brokers, over sockets', async (t) => {
+  const { client } = await openPlatformBroker(t)
+  let namespaces = 0
+  testBroker(t, () => createPlatformBroker({ client, call: { namespace: `n${++namespaces}` } }))
+})
+
+t.test('the contract of brokers, within the process', async (t) => {
+  const registry = openRegistry(t)
+  await openPlatformBroker(t, { registry })
+  const client = openClient(t, { registry, inProcess: true })
+  let namespaces = 0
+  testBroker(t, () => createPlatformBroker({ client, call: { namespace: `n${++namespaces}` } }))
+})
+
+t.test('namespaces share nothing', async (t) => {
+  const { client } = await openPlatformBroker(t)
+  const [acme, other] = [open(t, client, 'acme').broker, open(t, client, 'other').broker]
+  const got: string[] = []
+  await acme.subscribe('a', (message) => void got.push(textOf(message)))
+  await other.publish('a', toMessage('1'))
+  await acme.publish('a', toMessage('2'))
+  await until(() => got.length > 0)
+  t.same(got, ['2'])
+})
+
+t.test('a service that is not there is told as it is', async (t) => {
+  const registry = openRegistry(t)
+  const { broker } = open(t, openClient(t, { registry }))
+  const error = { code: 404, message: 'service not found: broker' }
+  await t.rejects(async () => broker.publish('a', toMessage('1')), error)
+  await t.rejects(async () => broker.subscribe('a', () => {}), error)
+  await broker.close?.()
+  await t.rejects(async () => broker.subscribe('a', () => {}), { code: 503 })
+})
+
+t.test('a subscription begins again by itself when the service is restarted', async (t) => {
+  const adapter = createBroker(createMemoryBroker())
+  t.teardown(() => adapter.close?.())
+  let address = '127.0.0.1:0'
+  const start = async () => {
+    const service = createBrokerService({
+      broker: adapter,
+      address,
+      log: createQuietLog('broker').log,
+    })
+    t.teardown(service.close)
+    address = await service.service.start()
+    return service
+  }
+  let service = await start()
+  const { broker, warnings } = open(t, openClient(t, { address, retries: 0 }))
+  const got = new Set<string>()
+  const leave = await broker.subscribe('a', (message) => void got.add(textOf(message)))
+  let next = 0
+  let taken = 0
+  const codes = new Set<number>()
+  let done = false
+  const load = (async () => {
+    while (!done) {
+      try {
+        await broker.publish('a', toMessage(String(next++)))
+        taken++
+      } catch (error) {
+        codes.add((error as { code: number }).code)
+      }
+      await turn()
+    }
+  })()
+  for (let round = 1; round <= 3; round++) {
+    await until(() => got.size >= round * 100)
+    await service.close()
+    await until(() => warnings.length === 2 * round - 1)
+    const before = got.size
+    service = await start()
+    await until(() => warnings.length === 2 * round && got.size > before)
+  }
+  done = true
+  await load
+  t.match(warnings.slice(0, 2), [
+    /^the subscription to a broke: .*; subscribing again$/,
+    /^the subscription to a is back after \d+ ms$/,
+  ])
+  t.ok(got.size <= taken)
+  for (const code of codes) t.ok([502, 503].includes(code), `refused with ${code}`)
+  t.equal(service.subscribers(), 1)
+  await leave()
+  await until(() => service.subscribers() === 0)
+})
+
+t.test('one that is left while it is away does not come back', async (t) => {
+  const { client, close, broker: checked } = await openPlatformBroker(t)
+  const { broker, warnings } = open(t, client)
+  const leave = await broker.subscribe('a', () => void t.fail('it has left'))
+  await broker.subscribe('b', () => void t.fail('it was closed'))
+  await close()
+  await until(() => warnings.length === 2)
+  await leave()
+  await broker.close?.()
+  await checked.publish('mx.a', toMessage('1'))
+  t.equal(warnings.length, 2)
+})
+
+t.test('a subscription ends with its client, and says so', async (t) => {
+  const { client } = await openPlatformBroker(t)
+  const { broker, warnings } = open(t, client)
+  await broker.subscribe('a', () => {})
+  client.close()
+  await until(() => warnings.length > 0)
+  t.same(warnings, ['the subscription to a has ended: the client is closed'])
+})
+
+t.test('a subscription that is refused when it begins again ends', async (t) => {
+  const registry = openRegistry(t)
+  const create = (refusal?: number) =>
+    createService(t, { name: 'broker', registry }).handle('Broker', {
+      subscribe: endpoint({
+        stream: 'server',
+        async *handle(_: unknown, ctx) {
+          if (refusal !== undefined) throw new ServiceError('broker', refusal, 'not for you')
+          ctx.start()
+          await once(ctx.signal, 'abort')
+          yield {}
+        },
+      }),
+    })
+  const first = create()
+  await first.start()
+  const { broker, warnings } = open(t, openClient(t, { registry }))
+  await broker.subscribe('a', () => {})
+  await create(401).start()
+  await first.stop({ timeoutMs: 1 })
+  await until(() => warnings.length === 2)
+  t.match(warnings[0], /^the subscription to a broke: .*; subscribing again$/)
+  t.equal(warnings[1], 'the subscription to a has ended: not for you')
+})
+
+t.test('the server counts what the queue of a subscriber drops', async (t) => {
+  const platform = await openPlatformBroker(t)
+  const { broker: adapter } = open(t, platform.client)
+  const drops: number[] = []
+  const onDrop = (_: unknown, count: number) => drops.push(count)
+  const broker = createBroker(adapter, { maxWaiting: 1, reportMs: 1, onDrop })
+  let isBusy = false
+  await broker.subscribe('a', () => {
+    isBusy = true
+    return new Promise(() => {})
+  })
+  const publish = () => platform.broker.publish('mx.a', toMessage('x'))
+  await publish()
+  await until(() => isBusy)
+  for (let i = 0; i < 9; i++) await publish()
+  await until(() => platform.broker.droppedRemotely === 8)
+  t.equal(broker.dropped, 8, 'one is being handled, one waits')
+  t.match(await platform.client.call('broker', 'Broker.Stats', {}), {
+    dropped: 0,
+    dropped_remotely: 8,
+  })
+  t.equal(
+    drops.reduce((sum, count) => sum + count),
+    8,
+    'the warnings tell of all, though it never catches up',
+  )
+})
+
+t.test('a service that announces its stop is no warning; one that is lost is', async (t) => {
+  const { client, close } = await openPlatformBroker(t)
+  const warnings: string[] = []
+  const infos: string[] = []
+  const broker = createPlatformBroker({
+    client,
+    onWarning: (message) => warnings.push(message),
+    onInfo: (message) => infos.push(message),
+  })
+  t.teardown(() => broker.close?.())
+  await broker.subscribe('a', () => {})
+  await close()
+  await until(() => infos.length > 0)
+  t.match(infos, [/^the subscription to a broke: the broker is being stopped; subscribing again$/])
+  t.same(warnings, [])
+
+  const lost = createPlatformBroker({
+    client: {
+      stream: () => ({
+        begun: async () => {},
+        cancel() {},
+        async next() {
+          throw badGateway('broker', 'bad gateway: the service went away')
+        },
+        [Symbol.asyncIterator]() {
+          return this
+        },
+      }),
+    } as unknown as Client,
+    onWarning: (message) => warnings.push(message),
+  })
+  await lost.subscribe('b', () => {})
+  await until(() => warnings.length > 0)
+  await lost.close?.()
+  t.match(warnings[0], /^the subscription to b broke: bad gateway/)
+})

@@ -1,0 +1,135 @@
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import type { Registry } from '../../../core/contracts/registry.ts'
+import { createServiceBroker } from '../../../sdk/broker/service-broker.ts'
+import type { ServiceOptions } from '../../../sdk/service/service.ts'
+import { startNats } from '../../fixtures/nats.ts'
+import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
+import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+import { createQuietLog, createService, openRegistry } from '../../fixtures/sdk-services.ts'
+
+function open(t: Test, options: Partial<ServiceOptions>) {
+  const { log, lines } = createQuietLog()
+  const got: unknown[] = []
+  const service = createService(t, { log, ...options })
+  const messages = (): string[] => lines.map((line) => JSON.parse(line).msg)
+  return { service, got, lines, messages }
+}
+
+const nodeOf = async (registry: Registry, name: string) =>
+  (await registry.getService(name))[0]!.nodes[0]!
+
+t.test('without a broker, the platform’s is the one of a service', async (t) => {
+  const registry = openRegistry(t)
+  const { publish, subscribers } = await openPlatformBroker(t, { registry })
+  const { service, got } = open(t, { registry })
+  service.subscribe('orders', (order) => void got.push(order))
+  await service.start()
+  t.equal(subscribers(), 1)
+  const body = Buffer.from('{"id":5}').toString('base64')
+  await publish({ topic: 'orders', message: { body } })
+  await until(() => got.length > 0)
+  t.same(got, [{ id: 5 }])
+  t.match(await nodeOf(registry, 'greeter'), { metadata: { broker: 'mx' } })
+  await service.stop()
+  await until(() => subscribers() === 0)
+})
+
+t.test('a platform whose broker is not there yet is waited for', async (t) => {
+  const registry = openRegistry(t)
+  const { service, got, messages } = open(t, { registry })
+  service.subscribe('orders', (order) => void got.push(order))
+  await service.start()
+  t.same(messages(), ['cannot subscribe yet; trying again', 'service ready'])
+  const { publish, subscribers } = await openPlatformBroker(t, { registry })
+  await until(() => subscribers() === 1)
+  await publish({ topic: 'orders', message: { body: '' } })
+  await until(() => got.length > 0)
+  await until(() => messages().at(-1) === 'subscribed')
+})
+
+t.test('a service that subscribes to nothing has nothing to do with a broker', async (t) => {
+  const registry = openRegistry(t)
+  const { service } = open(t, { registry })
+  await service.start()
+  t.notOk('broker' in (await nodeOf(registry, 'greeter')).metadata)
+  const backend = await openRawBackend(t)
+  const other = open(t, { registry, name: 'other', broker: `nats://127.0.0.1:${backend.port}` })
+  await other.service.start()
+  t.equal((await nodeOf(registry, 'other')).metadata['broker'], 'nats')
+  t.equal(backend.connections.length, 0, 'it is not even connected to')
+})
+
+t.test('a text opens a server, whose connection ends with the service', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const services = ['one', 'two'].map((name) => open(t, { name, broker: server.url }))
+  for (const { service, got } of services) {
+    service.subscribe('orders', (order) => void got.push(order))
+    await service.start()
+  }
+  const registry = openRegistry(t)
+  const publisher = open(t, { name: 'three', broker: server.url, registry })
+  const { createBroker } = await import('../../../sdk/broker/broker.ts')
+  await createBroker(publisher.service).publish('orders', { id: 5 })
+  await until(() => services.every(({ got }) => got.length === 1))
+  t.same(services[0]!.got, [{ id: 5 }])
+  t.match(await server.monitor('/varz'), { connections: 3 })
+  await Promise.all([...services, publisher].map(({ service }) => service.stop()))
+  while ((await server.monitor('/varz'))['connections'] !== 0);
+})
+
+t.test(
+  'a server that is away is told of in the log, one that refuses ends the start',
+  async (t) => {
+    const server = await startNats(t, { settings: ['authorization { token: "right" }'] })
+    if (server === undefined) return
+    const refused = open(t, { broker: `nats://s3cret@127.0.0.1:${server.port}` })
+    refused.service.subscribe('a', () => {})
+    await t.rejects(refused.service.start(), {
+      message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ refuses: .*Authorization Violation/i,
+    })
+    t.notMatch(refused.lines.join(), /s3cret/)
+    await server.stop()
+    const away = open(t, { broker: `nats://right@127.0.0.1:${server.port}` })
+    away.service.subscribe('a', (message) => void away.got.push(message))
+    await away.service.start()
+    t.match(away.messages(), [
+      /^NATS at .* is away/,
+      'cannot subscribe yet; trying again',
+      'service ready',
+    ])
+    await server.start()
+    await until(() => away.messages().includes('subscribed'))
+    const { createBroker } = await import('../../../sdk/broker/broker.ts')
+    await createBroker(away.service).publish('a', 1)
+    await until(() => away.got.length === 1)
+  },
+)
+
+t.test('a text that names no broker is told by new Service', async (t) => {
+  t.throws(() => createService(t, { broker: 'rabbit' }), {
+    name: 'TypeError',
+    message: /^broker must be memory, mx/,
+  })
+})
+
+t.test('its name is what the registry is told', async (t) => {
+  const { log } = createQuietLog()
+  const more = { client: () => t.fail() as never, service: 'a', log }
+  const adapter = createMemoryBroker()
+  const names = [
+    createServiceBroker({ ...more, given: undefined, hasPlatform: false }),
+    createServiceBroker({ ...more, given: undefined, hasPlatform: true }),
+    createServiceBroker({ ...more, given: 'mx', hasPlatform: true }),
+    createServiceBroker({ ...more, given: adapter, hasPlatform: true }),
+  ].map((broker) => broker.name())
+  t.same(names, ['', '', 'mx', 'memory'])
+  const broker = createServiceBroker({ ...more, given: undefined, hasPlatform: true })
+  broker.subscribe('a', () => {}, {})
+  t.equal(broker.name(), 'mx')
+  t.equal(broker.own.find(), undefined)
+  const own = createServiceBroker({ ...more, given: adapter, hasPlatform: true })
+  t.equal(own.own.find(), own.own.find())
+  t.equal(own.own.find()?.name, 'memory')
+})

@@ -1,0 +1,237 @@
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import type { Broker } from '../../../core/contracts/broker.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { Type } from '../../../core/schema.ts'
+import { createBroker } from '../../../domain/broker/broker.ts'
+import { brokerAway } from '../../../domain/broker/errors.ts'
+import { Subscriptions, toReports } from '../../../sdk/broker/subscriptions.ts'
+import { type Context, metadata } from '../../../sdk/context.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+
+function open(t: Test, broker: Broker = createMemoryBroker()) {
+  const { log, lines } = createQuietLog()
+  const checked = createBroker(broker, toReports(log))
+  const subscriptions = new Subscriptions('greeter', log)
+  t.teardown(() => subscriptions.end())
+  const begin = (): Promise<void> => subscriptions.begin(checked)
+  const publish = (topic: string, body: unknown, headers: Record<string, string> = {}): void => {
+    const bytes = typeof body === 'string' ? body : JSON.stringify(body)
+    void broker.publish(topic, { headers, body: Buffer.from(bytes) })
+  }
+  return { broker, subscriptions, begin, publish, lines }
+}
+
+t.test('Subscribing registers a handler that decodes the body.', async (t) => {
+  const { subscriptions, begin, publish } = open(t)
+  const seen: [unknown, Context][] = []
+  subscriptions.add('events', (message, ctx) => void seen.push([message, ctx]), {})
+  publish('events', { too: 'early' })
+  await begin()
+  publish('events', { a: 1 })
+  publish('events', '', { 'content-type': 'application/json' })
+  publish('events', '[1]', { 'content-type': 'application/cloudevents+json', 'x-tenant': 'acme' })
+  publish('events', 'ä', { 'content-type': 'text/plain' })
+  await until(() => seen.length === 4)
+  t.strictSame(
+    seen.map(([message]) =>
+      message instanceof Uint8Array ? Buffer.from(message).toString() : message,
+    ),
+    [{ a: 1 }, {}, [1], 'ä'],
+  )
+  const [, ctx] = seen[2]!
+  t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])
+  t.strictSame([ctx.service, ctx.endpoint], ['greeter', 'events'])
+})
+
+t.test(
+  'a message that does not fit its schema, or is no JSON, is logged and dropped',
+  async (t) => {
+    const { subscriptions, begin, publish, lines } = open(t)
+    const names: string[] = []
+    subscriptions.add('people', ({ name }) => void names.push(name), {
+      message: Type.Object({ name: Type.String() }),
+    })
+    await begin()
+    publish('people', { name: 5 })
+    publish('people', '{"name":')
+    publish('people', '{"__proto__":{},"name":"x"}')
+    publish('people', { name: 'John' })
+    await until(() => names.length === 1)
+    t.strictSame(names, ['John'])
+    t.equal(lines.length, 3)
+    t.match(lines[0], /a subscriber failed/)
+    t.match(lines[0], /message\.name must be a string, got 5/)
+    t.match(lines[1], /message must be JSON/)
+  },
+)
+
+t.test('handler error return is only logged', async (t) => {
+  const { subscriptions, begin, publish, lines } = open(t)
+  let handled = 0
+  subscriptions.add(
+    'events',
+    async () => {
+      handled++
+      throw new Error('no')
+    },
+    {},
+  )
+  await begin()
+  publish('events', {})
+  publish('events', {})
+  await until(() => handled === 2 && lines.length === 2)
+  t.match(JSON.parse(lines[0]!), { topic: 'events', msg: 'a subscriber failed' })
+})
+
+t.test('broadcast to every node unless a queue option is given', async (t) => {
+  const broker = createMemoryBroker()
+  const counts = { all: [0, 0], queue: [0, 0] }
+  for (const node of [0, 1]) {
+    const { subscriptions, begin } = open(t, broker)
+    subscriptions.add('a', () => void counts.all[node]!++, {})
+    subscriptions.add('a', () => void counts.queue[node]!++, { queue: 'workers' })
+    await begin()
+  }
+  const { publish } = open(t, broker)
+  for (let i = 0; i < 10; i++) publish('a', {})
+  await until(() => counts.all[0]! + counts.all[1]! + counts.queue[0]! + counts.queue[1]! === 30)
+  t.strictSame(counts, { all: [10, 10], queue: [5, 5] })
+})
+
+t.test('ending waits for the messages that are being handled, and takes no more', async (t) => {
+  const { subscriptions, begin, publish } = open(t)
+  let begun = 0
+  let done = 0
+  let release: () => void = () => {}
+  subscriptions.add(
+    'a',
+    async () => {
+      begun++
+      await new Promise<void>((resolve) => {
+        release = resolve
+      })
+      done++
+    },
+    {},
+  )
+  await begin()
+  publish('a', {})
+  publish('a', {})
+  await until(() => begun === 1)
+  const ended = subscriptions.end()
+  publish('a', {})
+  release()
+  await ended
+  t.strictSame([begun, done], [1, 1])
+})
+
+t.test('a topic or queue that is none keeps the service from starting', async (t) => {
+  for (const [topic, queue] of [
+    ['a b', undefined],
+    ['a', '..'],
+  ] as const) {
+    const { subscriptions, begin } = open(t)
+    subscriptions.add(topic, () => {}, queue === undefined ? {} : { queue })
+    await t.rejects(begin(), { code: 400 })
+  }
+})
+
+/** A broker that refuses to be subscribed to, with one error after the other. */
+function refusing(...errors: (Error | undefined)[]): Broker {
+  const memory = createMemoryBroker()
+  return {
+    ...memory,
+    subscribe(...all) {
+      const error = errors.shift()
+      if (error !== undefined) throw error
+      return memory.subscribe(...all)
+    },
+  }
+}
+
+t.test('a broker that is not there yet is tried until it is', async (t) => {
+  const passing = [
+    brokerAway(new Error('NATS is away')),
+    new GatewayError('broker', 404, 'service not found: broker'),
+    new GatewayError('broker', 429, 'there are 10000 subscribers already'),
+  ]
+  const { subscriptions, begin, publish, lines } = open(t, refusing(...passing))
+  let got = 0
+  subscriptions.add('a', () => void got++, {})
+  await begin()
+  t.match(JSON.parse(lines[0]!), { topic: 'a', msg: 'cannot subscribe yet; trying again' })
+  await until(() => lines.length > 1)
+  t.match(JSON.parse(lines[1]!), { topic: 'a', msg: 'subscribed' })
+  publish('a', {})
+  await until(() => got === 1)
+})
+
+t.test('a broker that refuses keeps the service from starting', async (t) => {
+  const denied = Object.assign(new Error('Authorization Violation'), { denied: true })
+  for (const error of [
+    new GatewayError('broker', 403, 'NATS does not permit it'),
+    brokerAway(denied),
+    new Error('broken'),
+  ]) {
+    const { subscriptions, begin } = open(t, refusing(error))
+    subscriptions.add('a', () => {}, {})
+    await t.rejects(begin(), error)
+  }
+})
+
+t.test('what it refuses later is logged once, and tried again', async (t) => {
+  const away = brokerAway(new Error('away'))
+  const no = new GatewayError('broker', 403, 'no')
+  const { subscriptions, begin, lines } = open(t, refusing(away, no, no, away))
+  subscriptions.add('a', () => {}, {})
+  await begin()
+  await until(() => lines.some((line) => line.includes('"subscribed"')))
+  t.match(
+    lines.map((line) => JSON.parse(line).msg),
+    ['cannot subscribe yet; trying again', 'cannot subscribe; trying again', 'subscribed'],
+  )
+})
+
+t.test('ending ends what is tried again, too', async (t) => {
+  const endless = Array.from({ length: 1000 }, () => brokerAway(new Error('away')))
+  const { subscriptions, begin, lines } = open(t, refusing(...endless))
+  subscriptions.add('a', () => {}, {})
+  await begin()
+  await subscriptions.end()
+  t.equal(lines.length, 1)
+})
+
+t.test('leaving does not wait for a subscriber that never ends', async (t) => {
+  const { log } = createQuietLog()
+  const broker = createBroker(createMemoryBroker(), toReports(log))
+  const subscriptions = new Subscriptions('greeter', log)
+  let begun = false
+  subscriptions.add(
+    'a',
+    () => {
+      begun = true
+      return new Promise(() => {})
+    },
+    {},
+  )
+  await subscriptions.begin(broker)
+  await broker.publish('a', { headers: {}, body: new Uint8Array(0) })
+  await until(() => begun)
+  await subscriptions.leave()
+  t.equal(subscriptions.size, 1)
+})
+
+t.test('a subscription that was ended because it was slow is in the log', async (t) => {
+  const { log, lines } = createQuietLog()
+  const broker = createBroker(createMemoryBroker(), { ...toReports(log), maxWaiting: 1 })
+  const subscriptions = new Subscriptions('greeter', log)
+  subscriptions.add('a', () => {}, { whenSlow: 'end' })
+  await subscriptions.begin(broker)
+  for (let i = 0; i < 2; i++) void broker.publish('a', { headers: {}, body: new Uint8Array(0) })
+  t.match(
+    lines.map((line) => JSON.parse(line).msg),
+    ['a subscriber is too slow: messages dropped', 'a subscription has ended'],
+  )
+})

@@ -1,0 +1,77 @@
+// What fails while a call is not sent yet, and when nobody is there who could catch it: nothing may end the process.
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import type { Registry, Service } from '../../../core/contracts/registry.ts'
+import type { Tracer } from '../../../core/contracts/tracer.ts'
+import { Client } from '../../../sdk/client/client.ts'
+import { Traces } from '../../../sdk/tracing/traces.ts'
+import { turn } from '../../fixtures/raw-backend.ts'
+import { openRpcService } from '../../fixtures/rpc-service.ts'
+import { openClient, toNode } from '../../fixtures/sdk-services.ts'
+import { makeService } from '../../fixtures/services.ts'
+import { collectUnhandled } from '../../fixtures/unhandled.ts'
+
+/** A registry that answers as it is told, name by name. */
+function toRegistry(getService: (name: string) => Promise<readonly Service[]>): Registry {
+  return { name: 'double', getService, listServices: () => [] }
+}
+
+const AUTH = { id: 'greeter', secret: 'secret' }
+
+t.test('a service that cannot be looked up while the client logs in', async (t) => {
+  const unhandled = collectUnhandled(t)
+  let logIn: (services: readonly Service[]) => void = () => {}
+  const registry = toRegistry((name) => {
+    if (name === 'greeter') return Promise.reject(new Error('away'))
+    return new Promise((resolve) => {
+      logIn = resolve
+    })
+  })
+  const client = new Client({ registry, auth: AUTH })
+  t.teardown(() => client.close())
+  const answer = t.rejects(client.call('greeter', 'A.B'))
+  // Rejections that nobody handles are told between two turns.
+  await turn()
+  await turn()
+  logIn([])
+  await answer
+  t.strictSame(unhandled, [])
+})
+
+t.test('a service that cannot be looked up after the client could not log in', async (t) => {
+  const unhandled = collectUnhandled(t)
+  let lose: (error: Error) => void = () => {}
+  const registry = toRegistry((name) =>
+    name === 'auth'
+      ? Promise.resolve([])
+      : new Promise((_, reject) => {
+          lose = reject
+        }),
+  )
+  const client = new Client({ registry, auth: AUTH })
+  t.teardown(() => client.close())
+  await t.rejects(client.call('greeter', 'A.B'), { code: 404, message: 'service not found: auth' })
+  lose(new Error('away'))
+  await turn()
+  await turn()
+  t.strictSame(unhandled, [])
+})
+
+t.test('a call that cannot be sent once its service was looked up is told so', async (t) => {
+  const unhandled = collectUnhandled(t)
+  const { port } = await openRpcService(t, (call) => call.reply('', '{}'))
+  const traces = new Traces()
+  traces.tracer = {
+    start() {
+      throw new Error('no span today')
+    },
+  } as unknown as Tracer
+  const registry = toRegistry(async () => {
+    await delay(1)
+    return [makeService('greeter', [toNode(port)])]
+  })
+  const client = openClient(t, { registry, traces })
+  await t.rejects(client.call('greeter', 'A.B'), { message: 'no span today' })
+  await turn()
+  t.strictSame(unhandled, [])
+})

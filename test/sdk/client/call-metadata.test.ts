@@ -1,0 +1,107 @@
+import t from 'tap'
+import { parseMetadata } from '../../../core/rpc/metadata.ts'
+import { type CallDetails, formatCallMetadata } from '../../../sdk/client/call-metadata.ts'
+import { Context, createContext, metadata } from '../../../sdk/context.ts'
+
+/** The fields of a call. */
+const fieldsOf = (details: CallDetails, namespace = ''): Record<string, string> => {
+  const fields = parseMetadata(formatCallMetadata(details, namespace))!
+  return Object.fromEntries(
+    Array.from({ length: fields.length / 2 }, (_, i) => [fields[2 * i]!, fields[2 * i + 1]!]),
+  )
+}
+
+t.test('a call outside of any other says nothing of itself', async (t) => {
+  t.equal(formatCallMetadata({}, ''), '')
+})
+
+t.test(
+  'metadata and request id of the context travel on, its account and namespace too',
+  async (t) => {
+    const account = '{"id":"john"}'
+    const block = `x-request-id: r-1\r\nmx-account: ${account}\r\nmx-namespace: shop\r\ncookie: a=b\r\ncookie: c=d\r\n`
+    const context = new Context(createScope(), block)
+    t.equal(formatCallMetadata({ context }, 'other'), block)
+    t.equal(formatCallMetadata({ context }, 'other'), block, 'as often as it is asked for')
+  },
+)
+
+t.test('a context without a request id sends the one it has made up', async (t) => {
+  const context = createContext()
+  t.strictSame(fieldsOf({ context }), { 'x-request-id': context.id })
+  t.strictSame(fieldsOf({ context, metadata: { 'X-Request-Id': 'mine' } }), {
+    'x-request-id': 'mine',
+  })
+})
+
+t.test('what is about one request and its answer does not travel on', async (t) => {
+  const context = createContext({
+    metadata: {
+      'content-type': 'application/protobuf',
+      'Content-Length': '5',
+      'content-encoding': 'gzip',
+      accept: 'text/html',
+      'accept-encoding': 'gzip',
+      'if-none-match': '"a"',
+      range: 'bytes=0-1',
+      timeout: '5',
+      'grpc-timeout': '5S',
+      'accept-language': 'de',
+      authorization: 'Bearer a',
+      'x-request-id': 'r-1',
+    },
+  })
+  t.strictSame(fieldsOf({ context }), {
+    'accept-language': 'de',
+    authorization: 'Bearer a',
+    'x-request-id': 'r-1',
+  })
+  const proxied = new Context(createScope(), 'mx-hops: 3\r\nx-request-id: r-1\r\n')
+  t.strictSame(fieldsOf({ context: proxied }), { 'x-request-id': 'r-1' })
+})
+
+t.test("own metadata goes before the context's; an empty value takes it out", async (t) => {
+  const context = metadata.set(
+    createContext({ metadata: { 'x-request-id': 'r-1', 'x-tenant': 'acme', 'x-trace': 'on' } }),
+    'X-Tenant',
+    'globex',
+  )
+  t.strictSame(fieldsOf({ context, metadata: { 'X-Trace': '', 'X-New': '1' } }), {
+    'x-request-id': 'r-1',
+    'x-tenant': 'globex',
+    'x-new': '1',
+  })
+})
+
+t.test("the namespace is the call's, else the context's, else the client's", async (t) => {
+  const context = new Context(createScope(), 'x-request-id: r\r\nmx-namespace: shop\r\n')
+  const without = new Context(createScope(), 'x-request-id: r\r\n')
+  const of = (details: CallDetails, client = '') => fieldsOf(details, client)['mx-namespace']
+  t.equal(of({}, 'c'), 'c')
+  t.equal(of({ context }, 'c'), 'shop')
+  t.equal(of({ context: without }, 'c'), 'c')
+  t.equal(of({ context, namespace: 'own' }, 'c'), 'own')
+  t.equal(of({ namespace: 'own' }, 'c'), 'own')
+  t.equal(of({ context, namespace: '' }, 'c'), undefined)
+  t.equal(of({ namespace: '' }, 'c'), undefined)
+  t.equal(of({ context: without }), undefined)
+})
+
+t.test('what belongs to the platform, or cannot be sent, is refused', async (t) => {
+  for (const name of ['Mx-Account', 'mx-namespace', 'Content-Type', 'a b', '', 'ä'])
+    t.throws(() => fieldsOf({ metadata: { [name]: 'x' } }), TypeError, name)
+  for (const value of ['a\r\nb: c', '\u0000', '\u20ac'])
+    t.throws(() => fieldsOf({ metadata: { a: value } }), TypeError, value)
+  t.throws(() => fieldsOf({ namespace: 'a\r\nb: c' }), TypeError)
+})
+
+function createScope() {
+  return {
+    service: 'greeter',
+    endpoint: 'A.B',
+    expiresMs: Number.POSITIVE_INFINITY,
+    signal: new AbortController().signal,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    start() {},
+  }
+}

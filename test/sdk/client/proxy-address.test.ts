@@ -1,0 +1,60 @@
+import t, { type Test } from 'tap'
+import { Client } from '../../../sdk/client/client.ts'
+import { readProxyAddress } from '../../../sdk/client/proxy-address.ts'
+import { Service } from '../../../sdk/service/service.ts'
+
+function setVariable(t: Test, value: string): void {
+  process.env['MX_PROXY'] = value
+  t.teardown(() => delete process.env['MX_PROXY'])
+}
+
+t.test('an address with or without a protocol', async (t) => {
+  const cases: [string, string][] = [
+    ['127.0.0.1:8081', 'mx://127.0.0.1:8081'],
+    [' proxy.internal:443 ', 'mx://proxy.internal:443'],
+    ['mx://[::1]:8081', 'mx://[::1]:8081'],
+    ['mxs://proxy.internal:8081', 'mxs://proxy.internal:8081'],
+  ]
+  for (const [text, address] of cases) t.equal(readProxyAddress(text, true), address)
+})
+
+t.test('what is none is refused, by the name it was given by', async (t) => {
+  const wrong = [
+    '',
+    'localhost',
+    ':8081',
+    'http://a:1',
+    'mx://',
+    'a:0',
+    'a:65536',
+    'mx://a:1/b',
+    'mx:a:1',
+  ]
+  for (const text of wrong) {
+    const message = `must be host:port, mx://host:port or mxs://host:port (TLS), with a port from 1 to 65535, got ${JSON.stringify(text)}`
+    t.throws(() => readProxyAddress(text, false), new TypeError(`proxy ${message}`))
+    if (text === '') continue
+    setVariable(t, text)
+    t.throws(() => readProxyAddress(undefined, false), new TypeError(`MX_PROXY ${message}`))
+    t.throws(() => new Client(), /^TypeError: MX_PROXY must be|MX_PROXY must be/)
+    t.throws(() => new Service({ name: 'a' }), /MX_PROXY must be/)
+  }
+  t.throws(() => new Client({ proxy: 'a' }), /proxy must be host:port/)
+  t.throws(() => new Service({ name: 'a', proxy: 'a' }), /proxy must be host:port/)
+  t.throws(() => readProxyAddress(8081 as never, false), /got "8081"/)
+})
+
+t.test('the variable counts where the program says nothing', async (t) => {
+  t.equal(readProxyAddress(undefined, false), undefined)
+  setVariable(t, ' ')
+  t.equal(readProxyAddress(undefined, false), undefined, 'blank: none')
+  setVariable(t, ' a:1\n')
+  t.equal(readProxyAddress(undefined, false), 'mx://a:1')
+  t.equal(readProxyAddress('b:2', false), 'mx://b:2')
+  t.equal(readProxyAddress(undefined, true), undefined)
+  t.ok(new Client({ address: 'c:3' }), 'and an address is such a word')
+})
+
+t.test('an address and a proxy are one place too many', async (t) => {
+  t.throws(() => new Client({ address: 'a:1', proxy: 'b:2' }), /address and proxy/)
+})

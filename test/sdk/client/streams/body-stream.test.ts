@@ -1,0 +1,175 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { BodyStream } from '../../../../sdk/client/streams/body-stream.ts'
+import { eventually } from '../../../fixtures/eventually.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** A stream of texts, and the bytes its reader has consumed. */
+function create(): { stream: BodyStream; consumed: () => number } {
+  let bytes = 0
+  const stream = new BodyStream({
+    decode(body) {
+      const text = Buffer.from(body as Uint8Array).toString()
+      if (text === 'bad') throw new TypeError('bad')
+      return text
+    },
+    onConsumed: (count) => {
+      bytes += count
+    },
+  })
+  return { stream, consumed: () => bytes }
+}
+
+async function readAll(stream: BodyStream): Promise<unknown[]> {
+  const values: unknown[] = []
+  for await (const value of stream) values.push(value)
+  return values
+}
+
+t.test('bodies come in order, whether they waited or were waited for', async (t) => {
+  const { stream } = create()
+  stream.push(Buffer.from('a'))
+  stream.push(Buffer.from('b'))
+  const all = readAll(stream)
+  await new Promise(setImmediate)
+  stream.push(Buffer.from('c'))
+  stream.push(Buffer.from('d'))
+  stream.end()
+  t.strictSame(await all, ['a', 'b', 'c', 'd'])
+})
+
+t.test('a reader that is always behind costs what waits, not what it took', async (t) => {
+  let collected = 0
+  const registry = new FinalizationRegistry(() => collected++)
+  const stream = new BodyStream({ decode: (body) => body, onConsumed() {} })
+  let next = 0
+  const push = (): void => {
+    const body = { n: next++ }
+    registry.register(body, undefined)
+    stream.push(body)
+  }
+  for (let i = 0; i < 10; i++) push()
+  for (let i = 0; i < 2000; i++) {
+    const { n } = (await stream.next()).value as { n: number }
+    if (n !== i) t.fail(`${i} is not in its place`)
+    push()
+  }
+  await eventually(async () => {
+    collect()
+    return collected >= 2000 - 256
+  })
+})
+
+t.test('the memory of a body may be reused at once', async (t) => {
+  const { stream } = create()
+  const memory = Buffer.from('aa')
+  stream.push(memory)
+  memory.fill('x')
+  t.strictSame(await stream.next(), { done: false, value: 'aa' })
+  const pending = stream.next()
+  memory.fill('b')
+  stream.push(memory)
+  memory.fill('x')
+  t.strictSame(await pending, { done: false, value: 'bb' })
+})
+
+t.test('what waits is consumed only as it is taken', async (t) => {
+  const { stream, consumed } = create()
+  stream.push(Buffer.from('abc'))
+  t.equal(consumed(), 0)
+  await stream.next()
+  t.equal(consumed(), 3)
+  const pending = stream.next()
+  stream.push(Buffer.from('d'))
+  t.equal(consumed(), 4, 'at once where somebody waits')
+  await pending
+})
+
+t.test('one that does not fit fails the loop, those before it are read', async (t) => {
+  const { stream } = create()
+  stream.push(Buffer.from('a'))
+  stream.push(Buffer.from('bad'))
+  t.strictSame(await stream.next(), { done: false, value: 'a' })
+  await t.rejects(stream.next(), { message: 'bad' })
+})
+
+t.test('a call that is over fails the loop, also one that waits', async (t) => {
+  const error = new Error('gone')
+  const waiting = create().stream
+  const pending = waiting.next()
+  waiting.fail(error)
+  await t.rejects(pending, error)
+  await t.rejects(waiting.next(), error)
+  const full = create().stream
+  full.push(Buffer.from('a'))
+  full.fail(error)
+  await t.rejects(full.next(), error, 'what waited is dropped')
+})
+
+t.test('after the loop was left, or the stream ended, nothing is kept', async (t) => {
+  const { stream, consumed } = create()
+  stream.push(Buffer.from('a'))
+  stream.push(Buffer.from('b'))
+  for await (const value of stream) {
+    t.equal(value, 'a')
+    break
+  }
+  stream.push(Buffer.from('c'))
+  t.strictSame(await stream.next(), { done: true, value: undefined })
+  t.equal(consumed(), 1)
+  const ended = create().stream
+  ended.end()
+  ended.push(Buffer.from('a'))
+  t.strictSame(await readAll(ended), [])
+})
+
+t.test('two loops at a time are refused', async (t) => {
+  const { stream } = create()
+  const first = stream.next()
+  await t.rejects(stream.next(), /one loop at a time/)
+  stream.end()
+  t.strictSame(await first, { done: true, value: undefined })
+})
+
+t.test('what came before a break is read before its error is', async (t) => {
+  const { stream } = create()
+  stream.push(Buffer.from('a'))
+  stream.push(Buffer.from('b'))
+  stream.break(new Error('lost'))
+  stream.push(Buffer.from('c'))
+  t.strictSame(await stream.next(), { done: false, value: 'a' })
+  t.strictSame(await stream.next(), { done: false, value: 'b' })
+  await t.rejects(stream.next(), { message: 'lost' })
+  const waiting = create().stream
+  const next = waiting.next()
+  waiting.break(new Error('lost'))
+  await t.rejects(next, { message: 'lost' })
+})
+
+t.test('a value of this process is handed on as it is', async (t) => {
+  const sizes: number[] = []
+  const stream = new BodyStream({ decode: (body) => body, onConsumed: (n) => void sizes.push(n) })
+  const value = { a: 1 }
+  stream.push(value)
+  stream.push('text')
+  stream.end()
+  const { value: first } = await stream.next()
+  t.equal(first, value)
+  t.strictSame(await readAll(stream), ['text'])
+  t.strictSame(sizes, [0, 0])
+})
+
+t.test('how a failure is told, the source decides', async (t) => {
+  const stream = new BodyStream({
+    decode: (body) => body,
+    onConsumed: () => {},
+    reject: (error) => Promise.reject(new Error('told', { cause: error })),
+  })
+  const waiting = stream.next()
+  stream.break('why')
+  for (const next of [waiting, stream.next()])
+    await t.rejects(next, { message: 'told', cause: 'why' })
+})

@@ -1,0 +1,330 @@
+// Streams as programs have them, over real connections and within the process.
+import t, { type Test } from 'tap'
+import { Type } from '../../../../core/schema.ts'
+import { conflict } from '../../../../sdk/errors.ts'
+import { endpoint } from '../../../../sdk/service/endpoint.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { createService, openClient, openRegistry } from '../../../fixtures/sdk-services.ts'
+
+const N = Type.Object({ n: Type.Integer() })
+
+/** A service of streams, what its handlers saw, and a client of it. */
+async function open(t: Test, way: 'over sockets' | 'in process') {
+  const registry = openRegistry(t)
+  const seen = { made: 0, taken: 0, closed: 0, aborted: 0 }
+  let ready = (): void => {}
+  const service = createService(t, { registry }).handle('Streams', {
+    down: endpoint({
+      request: Type.Object({ to: Type.Integer(), size: Type.Integer({ default: 0 }) }),
+      response: Type.Object({ n: Type.Integer(), text: Type.String() }),
+      stream: 'server',
+      async *handle({ to, size }, ctx) {
+        ctx.signal.addEventListener('abort', () => seen.aborted++)
+        try {
+          for (let n = 1; n <= to; n++) {
+            seen.made++
+            yield { n, text: 'x'.repeat(size) }
+          }
+        } finally {
+          seen.closed++
+        }
+      },
+    }),
+    up: endpoint({
+      request: N,
+      response: Type.Object({ sum: Type.Integer() }),
+      stream: 'client',
+      async handle(requests) {
+        let sum = 0
+        for await (const { n } of requests) {
+          seen.taken++
+          sum += n
+        }
+        return { sum }
+      },
+    }),
+    both: endpoint({
+      request: N,
+      response: N,
+      stream: 'both',
+      async *handle(requests) {
+        try {
+          for await (const { n } of requests) {
+            seen.taken++
+            yield { n: 2 * n }
+          }
+        } finally {
+          seen.closed++
+        }
+      },
+    }),
+    deaf: endpoint({
+      stream: 'both',
+      async *handle(_requests, ctx) {
+        await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+        seen.aborted++
+      },
+    }),
+    breaks: endpoint({
+      response: N,
+      stream: 'server',
+      async *handle() {
+        for (let n = 1; n <= 3; n++) yield { n }
+        throw conflict('greeter', 'enough')
+      },
+    }),
+    slow: endpoint({
+      response: N,
+      stream: 'server',
+      async *handle(_request, ctx) {
+        seen.made++
+        await new Promise<void>((resolve) => {
+          ready = resolve
+        })
+        ctx.start()
+        await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      },
+    }),
+    unary: endpoint({ request: N, response: N, handle: (request) => request }),
+  })
+  await service.start()
+  const client = openClient(t, { registry, inProcess: way === 'in process' })
+  return { client, service, seen, ready: () => ready() }
+}
+
+async function readAll<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const values: T[] = []
+  for await (const value of stream) values.push(value)
+  return values
+}
+
+for (const way of ['over sockets', 'in process'] as const) {
+  t.test(`${way}: a stream of replies`, async (t) => {
+    const { client, seen } = await open(t, way)
+    const replies = await readAll(client.stream('greeter', 'Streams.Down', { to: 1000 }))
+    t.equal(replies.length, 1000)
+    t.strictSame(replies.at(-1), { n: 1000, text: '' })
+    t.strictSame(seen, { made: 1000, taken: 0, closed: 1, aborted: 0 })
+    t.strictSame(await readAll(client.stream('greeter', 'Streams.Down', { to: 0 })), [])
+  })
+
+  t.test(`${way}: a stream of requests, and one reply`, async (t) => {
+    const { client } = await open(t, way)
+    const up = client.stream<{ n: number }, { sum: number }>('greeter', 'Streams.Up')
+    for (let n = 1; n <= 1000; n++) await up.send({ n })
+    up.end()
+    t.strictSame(await up.reply(), { sum: 500_500 })
+    await t.rejects(up.send({ n: 1 }), /the last request has been sent/)
+  })
+
+  t.test(`${way}: requests from anything that can be iterated, or none at all`, async (t) => {
+    const { client } = await open(t, way)
+    const sum = (requests: Iterable<unknown> | AsyncIterable<unknown>) =>
+      client.stream('greeter', 'Streams.Up', requests).reply()
+    async function* later() {
+      for (let n = 1; n <= 3; n++) {
+        await new Promise(setImmediate)
+        yield { n }
+      }
+    }
+    t.strictSame(await sum([{ n: 1 }, { n: 2 }]), { sum: 3 })
+    t.strictSame(await sum(new Set([{ n: 4 }])), { sum: 4 })
+    t.strictSame(await sum(later()), { sum: 6 })
+    t.strictSame(await sum([]), { sum: 0 })
+    const none = client.stream('greeter', 'Streams.Up')
+    none.end()
+    t.strictSame(await none.reply(), { sum: 0 })
+  })
+
+  t.test(`${way}: both ways, each at its own pace`, async (t) => {
+    const { client, seen } = await open(t, way)
+    const both = client.stream<{ n: number }, { n: number }>('greeter', 'Streams.Both')
+    await both.send({ n: 1 })
+    t.strictSame(await both.next(), { done: false, value: { n: 2 } })
+    await both.send({ n: 2 })
+    await both.send({ n: 3 })
+    both.end()
+    t.strictSame(await readAll(both), [{ n: 4 }, { n: 6 }])
+    t.strictSame(await both.next(), { done: true, value: undefined })
+    t.equal(seen.closed, 1)
+  })
+
+  t.test(`${way}: a loop that is slow slows the service down`, async (t) => {
+    const { client, seen } = await open(t, way)
+    const stream = client.stream('greeter', 'Streams.Down', { to: 10_000, size: 1000 })
+    await until(() => seen.made > 10)
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+    const most = way === 'in process' ? 70 : 600
+    t.ok(seen.made < most, `${seen.made} replies for nobody`)
+    let read = 0
+    for await (const _ of stream) if (++read === 5000) break
+    t.ok(seen.made < 5000 + 2 * most)
+    await until(() => seen.closed === 1)
+  })
+
+  t.test(`${way}: requests wait while the service takes none`, async (t) => {
+    const { client } = await open(t, way)
+    const deaf = client.stream('greeter', 'Streams.Deaf')
+    let sent = 0
+    const sending = (async () => {
+      while (await deaf.send('x'.repeat(1000))) sent++
+    })()
+    await until(() => sent > 10)
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+    t.ok(sent < 600, `${sent} requests were taken`)
+    deaf.cancel()
+    await sending
+    t.equal(await deaf.send('late'), false, 'and after the call none')
+    t.strictSame(await deaf.next(), { done: true, value: undefined })
+    deaf.end()
+    await t.rejects(deaf.send('later'), /the last request has been sent/)
+  })
+
+  t.test(`${way}: leaving the loop cancels the call at the service`, async (t) => {
+    const { client, seen } = await open(t, way)
+    for await (const _ of client.stream('greeter', 'Streams.Down', { to: 1e9, size: 100 })) break
+    await until(() => seen.closed === 1 && seen.aborted === 1)
+    const stream = client.stream('greeter', 'Streams.Deaf')
+    const pending = stream.next()
+    await stream.send(1)
+    stream.cancel()
+    t.strictSame(await pending, { done: true, value: undefined })
+    await until(() => seen.aborted === 2)
+  })
+
+  t.test(`${way}: a signal ends both ends at once`, async (t) => {
+    const { client, seen } = await open(t, way)
+    const controller = new AbortController()
+    const { signal } = controller
+    const stream = client.stream('greeter', 'Streams.Down', { to: 1e9 }, { signal })
+    await stream.next()
+    controller.abort(new Error('enough'))
+    await t.rejects(stream.next(), { message: 'enough' })
+    await until(() => seen.closed === 1)
+    await t.rejects(client.stream('greeter', 'Streams.Up', [], { signal }).reply(), {
+      message: 'enough',
+    })
+  })
+
+  t.test(`${way}: an error comes behind the replies before it`, async (t) => {
+    const { client } = await open(t, way)
+    const stream = client.stream('greeter', 'Streams.Breaks', {})
+    const got: unknown[] = []
+    await t.rejects(
+      (async () => {
+        for await (const reply of stream) {
+          got.push(reply)
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+      })(),
+      { code: 409, message: 'enough' },
+    )
+    t.strictSame(got, [{ n: 1 }, { n: 2 }, { n: 3 }])
+  })
+
+  t.test(`${way}: what the service refuses`, async (t) => {
+    const { client } = await open(t, way)
+    const refused: [string, unknown, number][] = [
+      ['Streams.Nope', {}, 404],
+      ['Streams.Down', { to: 'x' }, 400],
+      ['Streams.Up', [{ n: 'x' }], 400],
+    ]
+    for (const [name, requests, code] of refused)
+      await t.rejects(client.stream('greeter', name, requests).reply(), { code }, name)
+    await t.rejects(client.call('greeter', 'Streams.Down', { to: 1 }), {
+      code: 400,
+      message: /answers with a stream/,
+    })
+    await t.rejects(client.stream('greeter', 'Streams.Down', { to: 0 }).reply(), {
+      code: 502,
+      message: /without a reply/,
+    })
+  })
+
+  t.test(`${way}: a unary endpoint may be called as a stream of one`, async (t) => {
+    const { client } = await open(t, way)
+    t.strictSame(await readAll(client.stream('greeter', 'Streams.Unary', { n: 1 })), [{ n: 1 }])
+    t.strictSame(await client.stream('greeter', 'Streams.Unary', [{ n: 2 }]).reply(), { n: 2 })
+  })
+
+  t.test(`${way}: a stream has no deadline unless it is given one`, async (t) => {
+    const { client, seen } = await open(t, way)
+    const stream = client.stream('greeter', 'Streams.Deaf', undefined, { timeoutMs: 40 })
+    await t.rejects(stream.next(), { code: 408 })
+    await until(() => seen.aborted === 1)
+    const endless = client.stream('greeter', 'Streams.Both')
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    await endless.send({ n: 1 })
+    t.strictSame(await endless.next(), { done: false, value: { n: 2 } })
+    endless.cancel()
+  })
+
+  t.test(`${way}: whoever makes the requests stops when the call is over`, async (t) => {
+    const { client } = await open(t, way)
+    let stopped = false
+    async function* forever() {
+      try {
+        for (let n = 1; ; n++) {
+          await new Promise(setImmediate)
+          yield { n }
+        }
+      } finally {
+        stopped = true
+      }
+    }
+    for await (const _ of client.stream('greeter', 'Streams.Both', forever())) break
+    await until(() => stopped)
+    async function* failing() {
+      yield { n: 1 }
+      throw new Error('no more')
+    }
+    await t.rejects(client.stream('greeter', 'Streams.Up', failing()).reply(), {
+      message: 'no more',
+    })
+  })
+
+  t.test(`${way}: whether the service has begun to answer`, async (t) => {
+    const { client, seen, ready, service } = await open(t, way)
+    const slow = client.stream('greeter', 'Streams.Slow')
+    slow.end()
+    let begun = false
+    const beginning = slow.begun().then(() => {
+      begun = true
+    })
+    await until(() => seen.made === 1)
+    await new Promise(setImmediate)
+    t.equal(begun, false)
+    ready()
+    await beginning
+    await slow.return()
+    await slow.begun()
+
+    for (const endpoint of ['Streams.Down', 'Streams.Unary']) {
+      const down = client.stream('greeter', endpoint, { to: 3, n: 1 })
+      await down.begun()
+      t.ok((await readAll(down)).length > 0, 'nothing of it is lost')
+    }
+    await client.stream('greeter', 'Streams.Down', { to: 0 }).begun()
+
+    const wrong = client.stream('greeter', 'Streams.Down', { to: 'x' })
+    await t.rejects(wrong.begun(), { code: 400, message: /request\.to/ })
+    await t.rejects(wrong.begun(), { code: 400, message: /request\.to/ })
+    const left = client.stream('greeter', 'Streams.Slow')
+    const leaving = t.rejects(left.begun(), { name: 'AbortError' })
+    left.cancel()
+    await leaving
+    await service.stop()
+    await t.rejects(client.stream('greeter', 'Streams.Down', { to: 1 }).begun(), {
+      message: /greeter/,
+    })
+  })
+
+  t.test(`${way}: one loop at a time`, async (t) => {
+    const { client } = await open(t, way)
+    const stream = client.stream('greeter', 'Streams.Deaf')
+    const first = stream.next()
+    await t.rejects(stream.next(), /one loop at a time/)
+    stream.cancel()
+    t.strictSame(await first, { done: true, value: undefined })
+  })
+}

@@ -1,0 +1,62 @@
+import t from 'tap'
+import { WINDOW_BYTES } from '../../../../core/rpc/ws/frames.ts'
+import { Credit, VALUE_COST } from '../../../../sdk/client/streams/credit.ts'
+import { turn } from '../../../fixtures/raw-backend.ts'
+
+t.test('64 values, then only as many as were consumed', async (t) => {
+  let grants = 0
+  const credit = new Credit(() => grants++)
+  for (let i = 0; i < 64; i++) t.ok(credit.take(VALUE_COST))
+  t.notOk(credit.take(VALUE_COST))
+  for (let i = 0; i < 31; i++) credit.consumed(VALUE_COST)
+  await turn()
+  t.equal(grants, 0, 'in halves of the window, not one by one')
+  credit.consumed(VALUE_COST)
+  t.equal(grants, 0, 'in a later turn')
+  await turn()
+  t.equal(grants, 1)
+  for (let i = 0; i < 32; i++) t.ok(credit.take(VALUE_COST))
+  t.notOk(credit.take(VALUE_COST))
+  t.equal(grants, 1)
+})
+
+t.test('what was consumed before it was asked for counts', async (t) => {
+  let grants = 0
+  const credit = new Credit(() => grants++)
+  for (let i = 0; i < 64; i++) {
+    credit.take(VALUE_COST)
+    credit.consumed(VALUE_COST)
+  }
+  await turn()
+  t.equal(grants, 0, 'nobody waits')
+  t.notOk(credit.take(VALUE_COST))
+  t.notOk(credit.take(VALUE_COST))
+  await turn()
+  t.equal(grants, 1)
+  t.ok(credit.take(VALUE_COST))
+})
+
+t.test('one body may overdraw the window, and is to be consumed before another', async (t) => {
+  let grants = 0
+  const credit = new Credit(() => grants++)
+  t.ok(credit.take(10 * WINDOW_BYTES))
+  t.notOk(credit.take(1))
+  credit.consumed(9 * WINDOW_BYTES)
+  await turn()
+  t.equal(grants, 1)
+  t.notOk(credit.take(1), 'the debt comes first')
+  credit.consumed(WINDOW_BYTES)
+  await turn()
+  t.equal(grants, 2)
+  t.ok(credit.take(1))
+})
+
+t.test('no more is granted than was sent', async (t) => {
+  const credit = new Credit(() => {})
+  t.ok(credit.take(WINDOW_BYTES))
+  t.notOk(credit.take(1))
+  credit.consumed(5 * WINDOW_BYTES)
+  await turn()
+  t.ok(credit.take(WINDOW_BYTES))
+  t.notOk(credit.take(1))
+})

@@ -1,0 +1,145 @@
+import t, { type Test } from 'tap'
+import { toNotTaken } from '../../../../core/auth/policy/decision.ts'
+import { createFixedToken } from '../../../../sdk/auth/token-source.ts'
+import { toWatchStream } from '../../../../sdk/client/streams/watch-stream.ts'
+import { createEventFeed } from '../../../../sdk/events/event-feed.ts'
+import { endpoint } from '../../../../sdk/service/endpoint.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { createService, openClient } from '../../../fixtures/sdk-services.ts'
+
+async function open(t: Test, count: number) {
+  const service = createService(t, { name: 'counter' })
+  service.handle('Counter', {
+    count: endpoint({
+      stream: 'server',
+      *handle() {
+        for (let n = 1; n <= count; n++) yield { n }
+      },
+    }),
+  })
+  const client = openClient(t, { address: await service.start() })
+  return toWatchStream<{ n: number }, number>({
+    open: () => client.stream('counter', 'Counter.Count', {}),
+    service: 'counter',
+    toEvent: ({ n }) => n * 10,
+  })
+}
+
+t.test('a watch that its service ends is an error, behind what it told', async (t) => {
+  const watch = await open(t, 2)
+  const seen: number[] = []
+  await t.rejects(
+    (async () => {
+      for await (const n of watch) seen.push(n)
+    })(),
+    { id: 'counter', code: 503, message: /^the service ended the watch: watch again/ },
+  )
+  t.strictSame(seen, [10, 20])
+  t.strictSame(await watch.next(), { done: true, value: undefined })
+})
+
+t.test('one that is left just ends', async (t) => {
+  const watch = await open(t, 1_000_000)
+  for await (const n of watch) if (n === 30) break
+  t.strictSame(await watch.next(), { done: true, value: undefined })
+})
+
+t.test('before its token ends another stream takes over, and nothing is missed', async (t) => {
+  const open = new Set<(n: number) => void>()
+  let opened = 0
+  const service = createService(t, { name: 'news' }).handle('News', {
+    watch: endpoint({
+      stream: 'server',
+      async *handle(_: unknown, ctx) {
+        opened++
+        const feed = createEventFeed<number>({ id: 'news', maxWaiting: 1000, onClose() {} })
+        const tell = (n: number): void => feed.push(String(n), n)
+        open.add(tell)
+        ctx.signal.addEventListener('abort', () => {
+          open.delete(tell)
+          void feed.return!()
+        })
+        ctx.start()
+        for await (const n of feed) yield { n }
+      },
+    }),
+  })
+  const client = openClient(t, { address: await service.start() })
+  const tokens = { ...createFixedToken('t'), leftMs: () => 1 }
+  const watch = toWatchStream<{ n: number }, number>({
+    open: () => client.stream('news', 'News.Watch', {}),
+    ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
+  })
+  const seen: number[] = []
+  const reading = (async () => {
+    for await (const n of watch) {
+      seen.push(n)
+      if (opened >= 4) break
+    }
+  })()
+  await until(() => open.size > 0)
+  let told = 0
+  await until(() => {
+    for (const tell of open) tell(told)
+    told++
+    return opened >= 4
+  })
+  await reading
+  const last = Math.max(...seen)
+  t.same(
+    [...new Set(seen)].sort((a, b) => a - b),
+    Array.from({ length: last + 1 }, (_, n) => n),
+  )
+  await until(() => open.size === 0)
+})
+
+t.test(
+  'a token that is renewed meanwhile does not make that of the stream last longer',
+  async (t) => {
+    let opened = 0
+    const service = createService(t, { name: 'news' }).handle('News', {
+      watch: endpoint({
+        stream: 'server',
+        async *handle(_: unknown, ctx) {
+          opened++
+          ctx.start()
+          yield { n: opened }
+          await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+        },
+      }),
+    })
+    const client = openClient(t, { address: await service.start() })
+    // Another one is there by the time the stream has begun.
+    const tokens = { ...createFixedToken('t'), leftMs: () => (opened === 0 ? 1 : 1_000_000) }
+    const watch = toWatchStream<{ n: number }, number>({
+      open: () => client.stream('news', 'News.Watch', {}),
+      ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
+    })
+    const told = [await watch.next(), await watch.next()]
+    t.same(
+      told.map(({ value }) => value),
+      [1, 2],
+    )
+    await watch.return!()
+  },
+)
+
+t.test('one whose token is good for nothing any more is to be begun again', async (t) => {
+  const service = createService(t, { name: 'news' }).handle('News', {
+    watch: endpoint({
+      stream: 'server',
+      async *handle() {
+        yield { n: 1 }
+        throw toNotTaken('news')
+      },
+    }),
+  })
+  const client = openClient(t, { address: await service.start() })
+  const watch = toWatchStream<{ n: number }, number>({
+    open: () => client.stream('news', 'News.Watch', {}),
+    ...{ service: 'news', toEvent: ({ n }: { n: number }) => n },
+  })
+  t.match(await watch.next(), { value: 1 })
+  await t.rejects(watch.next(), { code: 503, message: /watch again/ })
+  t.match(await watch.next(), { done: true })
+})

@@ -1,0 +1,150 @@
+import t, { type Test } from 'tap'
+import type { Upstream } from '../../../core/upstream/upstream.ts'
+import type { LocalService } from '../../../sdk/client/call-options.ts'
+import { ClientTargets, type TargetsOptions } from '../../../sdk/client/targets.ts'
+import { addLocalService } from '../../../sdk/internal/local-services.ts'
+import {
+  findOpenRegistry,
+  openRegistry as openRegistryText,
+} from '../../../sdk/registry/open-registry.ts'
+import { openRegistry, registerPorts } from '../../fixtures/sdk-services.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+function open(t: Test, options: Partial<TargetsOptions> = {}): ClientTargets {
+  const targets = new ClientTargets({
+    registry: undefined,
+    address: undefined,
+    proxy: undefined,
+    services: [],
+    inProcess: true,
+    ...options,
+  })
+  t.teardown(() => targets.close())
+  return targets
+}
+
+const create = (name: string): LocalService => ({
+  name,
+  caller: { pending: 0, call() {}, drain() {}, close() {} },
+})
+
+t.test('a service of this process goes before the nodes the registry tells', async (t) => {
+  const registry = openRegistry(t)
+  registerPorts(registry, 'greeter', [9001])
+  const targets = open(t, { registry })
+  const nodes = targets.find('greeter') as Upstream
+  t.strictSame(
+    nodes.nodes.map(({ port, protocol }) => [port, protocol]),
+    [[9001, 'mx']],
+  )
+  const local = create('greeter')
+  const remove = addLocalService(registry, local)
+  t.equal(targets.find('greeter'), local)
+  t.equal(open(t, { registry, inProcess: false }).find('other'), undefined)
+  t.not(open(t, { registry, inProcess: false }).find('greeter'), local)
+  remove()
+  t.equal(targets.find('greeter'), nodes)
+})
+
+t.test('services that were named need no registry', async (t) => {
+  const local = create('greeter')
+  const targets = open(t, { services: [local], inProcess: false })
+  t.equal(targets.find('greeter'), local)
+  t.throws(() => targets.find('other'), /calling other needs a registry, a proxy or an address/)
+})
+
+t.test('with a proxy calls go there, but those within the process', async (t) => {
+  const registry = openRegistry(t)
+  registerPorts(registry, 'greeter', [9001])
+  const proxy = 'mx://127.0.0.1:9009'
+  const targets = open(t, { registry, proxy })
+  const portsOf = (name: string, address?: string) =>
+    (targets.find(name, address) as Upstream).nodes.map(({ port }) => port)
+  t.strictSame(portsOf('greeter'), [9009])
+  t.strictSame(portsOf('other'), [9009])
+  t.strictSame(portsOf('other', '127.0.0.1:9002'), [9002], 'unless a call says where')
+  const local = create('greeter')
+  const remove = addLocalService(registry, local)
+  t.equal(targets.find('greeter'), local)
+  remove()
+  t.strictSame(portsOf('greeter'), [9009])
+})
+
+t.test(
+  'the text of a registry is not opened for a proxy, but looked at where it is open',
+  async (t) => {
+    const text = 'mx://127.0.0.1:9009'
+    const targets = open(t, { registry: text, proxy: text })
+    t.equal((targets.find('greeter') as Upstream).nodes.length, 1)
+    t.equal(findOpenRegistry(text), undefined)
+    const { registry, close } = openRegistryText(text)
+    t.teardown(close)
+    const local = create('greeter')
+    t.teardown(addLocalService(registry, local))
+    t.equal(targets.find('greeter'), local)
+  },
+)
+
+t.test('an address goes before everything else', async (t) => {
+  const registry = openRegistry(t)
+  registerPorts(registry, 'greeter', [9001])
+  const targets = open(t, { registry, services: [create('greeter')] })
+  const portOf = (address: string) => {
+    const [node] = (targets.find('greeter', address) as Upstream).nodes
+    return `${node!.protocol} ${node!.secure} ${node!.host} ${node!.port}`
+  }
+  t.equal(portOf('127.0.0.1:9002'), 'mx false 127.0.0.1 9002')
+  t.equal(portOf('mxs://service.test:443'), 'mx true service.test 443')
+  t.equal(portOf('http://[::1]:80'), 'http false ::1 80')
+  t.equal(portOf('https://service.test:443'), 'http true service.test 443')
+  t.equal(targets.find('a', '127.0.0.1:9002'), targets.find('b', '127.0.0.1:9002'))
+  const [node] = (open(t, { address: '127.0.0.1:9003' }).find('any') as Upstream).nodes
+  t.equal(node!.port, 9003)
+  for (const wrong of ['', '127.0.0.1', '127.0.0.1:0', 'ftp://a:1', 'a b:80'])
+    t.throws(() => targets.find('greeter', wrong), /address must be host:port/, wrong)
+})
+
+t.test('of many addresses the connections of the last hundred are kept', async (t) => {
+  const targets = open(t)
+  const first = targets.find('a', '127.0.0.1:1') as Upstream
+  for (let port = 2; port <= 100; port++) targets.find('a', `127.0.0.1:${port}`)
+  t.equal(targets.find('a', '127.0.0.1:1'), first)
+  const second = targets.find('a', '127.0.0.1:2')
+  targets.find('a', '127.0.0.1:101')
+  t.equal(targets.find('a', '127.0.0.1:1'), first)
+  targets.find('a', '127.0.0.1:102')
+  t.equal(targets.find('a', '127.0.0.1:2'), second, 'used since')
+  t.not(targets.find('a', '127.0.0.1:3'), undefined)
+  t.equal(first.nodes.length, 1)
+})
+
+t.test('a closed client takes no calls', async (t) => {
+  const targets = open(t)
+  const upstream = targets.find('a', '127.0.0.1:1') as Upstream
+  targets.close()
+  t.strictSame(upstream.nodes, [])
+  t.throws(() => targets.find('a', '127.0.0.1:1'), /the client is closed/)
+})
+
+t.test('of another domain than mx, what is not there is looked for in mx', async (t) => {
+  const [general, acme] = [
+    openRegistryText('memory'),
+    openRegistryText('memory', { domain: 'acme' }),
+  ]
+  for (const { close } of [general, acme]) t.teardown(close)
+  await Promise.all([general.loaded, acme.loaded])
+  for (const [{ registry }, name, port] of [
+    [general, 'store', 9001],
+    [general, 'shop', 9002],
+    [acme, 'shop', 9003],
+  ] as const)
+    await registry.register!(makeService(name, [`127.0.0.1:${port}`]))
+  const portsOf = async (targets: ClientTargets, name: string) =>
+    ((await targets.find(name)) as Upstream | undefined)?.nodes.map(({ port }) => port)
+  const targets = open(t, { registry: 'memory', domain: 'acme' })
+  t.strictSame(await portsOf(targets, 'shop'), [9003])
+  t.strictSame(await portsOf(targets, 'store'), [9001])
+  t.strictSame(await portsOf(targets, 'none'), undefined)
+  t.ok(await targets.isKnown('store', '127.0.0.1:9001'))
+  t.strictSame(await portsOf(open(t, { registry: 'memory' }), 'shop'), [9002])
+})

@@ -1,0 +1,22 @@
+import t from 'tap'
+import { toJsonText } from '../../../sdk/codec/json-text.ts'
+
+const RULE = 'value must be what JSON can say'
+
+t.test('what JSON can say is said', async (t) => {
+  for (const value of [{ a: [1] }, 'text', 5, null])
+    t.equal(toJsonText(value, RULE), JSON.stringify(value))
+})
+
+t.test('what it cannot is refused, and why is told', async (t) => {
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  for (const [value, reason] of [
+    [undefined, ', got undefined'],
+    [() => {}, ', got function'],
+    [5n, ': it has a bigint, which can be said as a text'],
+    [{ a: [5n] }, ': it has a bigint, which can be said as a text'],
+    [circle, ': Converting circular structure to JSON'],
+  ] as const)
+    t.throws(() => toJsonText(value, RULE), { name: 'TypeError', message: `${RULE}${reason}` })
+})

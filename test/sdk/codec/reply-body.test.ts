@@ -1,0 +1,22 @@
+import t from 'tap'
+import { parseReply } from '../../../sdk/codec/reply-body.ts'
+
+t.test('an answer is what its JSON says; an empty one is a message without fields', async (t) => {
+  t.strictSame(parseReply('greeter', Buffer.from('{"a":"ä"}')), { a: 'ä' })
+  t.strictSame(parseReply('greeter', Uint8Array.from(Buffer.from('[1]'))), [1])
+  t.strictSame(parseReply('greeter', Buffer.alloc(0)), {})
+  t.equal(parseReply('greeter', Buffer.from('{"a":1.0}'), true), '{"a":1.0}')
+  t.equal(parseReply('greeter', Buffer.alloc(0), true), '{}')
+})
+
+t.test('one that is no JSON is 502, and only the log learns why', async (t) => {
+  for (const text of ['<html>', '{', '\u0000']) {
+    try {
+      parseReply('greeter', Buffer.from(text))
+      t.fail(text)
+    } catch (error) {
+      t.match(error, { id: 'greeter', code: 502, cause: /no JSON/ })
+      t.match((error as Error).message, /the answer of greeter is malformed/)
+    }
+  }
+})

@@ -1,0 +1,139 @@
+import t, { type Test } from 'tap'
+import { type Config, createConfig } from '../../../sdk/config/config.ts'
+import { createContext } from '../../../sdk/context.ts'
+import { openPlatformConfig } from '../../fixtures/platform-config.ts'
+import { createService, openClient, openRegistry } from '../../fixtures/sdk-services.ts'
+
+async function open(t: Test) {
+  const platform = await openPlatformConfig(t)
+  return { ...platform, config: createConfig(platform.client) }
+}
+
+t.test('what is set is read, and deleted', async (t) => {
+  const { config } = await open(t)
+  await config.set('a', { b: 1, c: ['x'] })
+  await config.set('a.d', 'text')
+  t.strictSame((await config.get('a')).json(), { b: 1, c: ['x'], d: 'text' })
+  t.equal((await config.get('a.b')).int(), 1)
+  await config.delete('a.b')
+  await config.delete('a.b')
+  t.notOk((await config.get('a.b')).exists())
+})
+
+t.test('secrets are written and read by an option', async (t) => {
+  const { config } = await open(t)
+  await config.set('a', { b: 'hunter2', c: 5 }, { secret: true })
+  t.strictSame((await config.get('a')).json(), { b: '[secret]', c: '[secret]' })
+  t.equal((await config.get('a.c')).string(), '[secret]')
+  t.equal((await config.get('a.c', { secret: true })).int(), 5)
+  t.equal((await config.get('a.c', { secret: false })).int(7), 7)
+})
+
+t.test('what is not there is no error, of a namespace nobody wrote to neither', async (t) => {
+  const { config } = await open(t)
+  const check = async () => {
+    const value = await config.get('x.y')
+    t.notOk(value.exists())
+    t.equal(value.error, undefined)
+    t.equal(value.string('fallback'), 'fallback')
+  }
+  await check()
+  await config.set('x', 1)
+  await check()
+})
+
+t.test('whatever goes wrong, what is read can be used', async (t) => {
+  const { config, close } = await open(t)
+  const usable = async (value: Awaited<ReturnType<Config['get']>>, error: object) => {
+    t.match(value.error, error)
+    t.notOk(value.exists())
+    t.equal(value.string('fallback'), 'fallback')
+    await t.rejects(value.scan({} as never), { message: value.error!.message })
+  }
+  await usable(await config.get('a..b'), { code: 400, message: /^request\.path/ })
+  await usable(await config.get(5 as never), { code: 400 })
+  const signal = AbortSignal.abort(new Error('enough'))
+  await usable(await config.get('a', { signal }), { message: 'enough' })
+  const thrown = AbortSignal.abort('enough')
+  await usable(await config.get('a', { signal: thrown }), { message: 'enough' })
+  await usable(await config.get('a', { timeoutMs: -1 }), { name: 'TypeError' })
+  const other = openClient(t, { registry: openRegistry(t) })
+  await usable(await createConfig(other).get('a'), { code: 404, message: /service not found/ })
+  await close()
+  await usable(await config.get('a'), { code: 502 })
+})
+
+t.test('what cannot be written is told', async (t) => {
+  const { config } = await open(t)
+  await t.rejects(config.set('a..b', 1), { code: 400, message: /^request\.path/ })
+  await t.rejects(config.set('a', undefined), { name: 'TypeError', message: /got undefined/ })
+  await t.rejects(config.delete('.'), { code: 400 })
+})
+
+t.test('the value is told at once and after every change, until the loop is left', async (t) => {
+  const { config } = await open(t)
+  const seen: unknown[] = []
+  const watched = config.watch('a', { secret: true, retries: 3 })
+  for await (const value of watched) {
+    seen.push(value.exists() ? value.json() : undefined)
+    if (seen.length === 1) await config.set('a', { b: 1 })
+    if (seen.length === 2) await config.set('a.c', 'hunter2', { secret: true })
+    if (seen.length === 3) await config.delete('a')
+    if (seen.length === 4) break
+  }
+  t.strictSame(seen, [undefined, { b: 1 }, { b: 1, c: 'hunter2' }, undefined])
+  t.strictSame(await watched.next(), { done: true, value: undefined })
+})
+
+t.test('a watcher of a malformed path is told', async (t) => {
+  const { config } = await open(t)
+  await t.rejects(config.watch('a..b').next(), { code: 400, message: /^request\.path/ })
+})
+
+t.test('the namespace is that of the call, of a context, or of all calls', async (t) => {
+  const { client, call } = await open(t)
+  const config = createConfig(client)
+  await config.set('a', 'default')
+  await config.set('a', 'of the call', { namespace: 'one' })
+  const context = createContext({ metadata: { 'mx-namespace': 'two' } })
+  await config.set('a', 'of the context', { context })
+  await createConfig(client, { namespace: 'three' }).set('a', 'of all')
+  for (const [namespace, data] of [
+    ['mx', '"default"'],
+    ['one', '"of the call"'],
+    ['two', '"of the context"'],
+    ['three', '"of all"'],
+  ])
+    t.match(await call('Get', { namespace, path: 'a' }), { value: { data } })
+})
+
+t.test('a service has the configuration of its client', async (t) => {
+  const registry = openRegistry(t)
+  await openPlatformConfig(t, { registry })
+  const greeter = createService(t, { registry })
+  t.teardown(() => greeter.client.close())
+  const config = createConfig(greeter)
+  await config.set('greeter.greeting', 'Hello')
+  t.equal((await config.get('greeter.greeting')).string('Hi'), 'Hello')
+})
+
+t.test('options nobody reads are refused', async (t) => {
+  const { client, config } = await open(t)
+  t.throws(() => createConfig(client, { secret: true } as never), {
+    name: 'TypeError',
+    message: /^createConfig: unknown option secret/,
+  })
+  await t.rejects(config.get('a', { secrte: true } as never), {
+    name: 'TypeError',
+    message: 'config.get: unknown option secrte, did you mean secret?',
+  })
+  await t.rejects(config.set('a', 1, { version: 1 } as never), {
+    message: /^config\.set: unknown option/,
+  })
+  await t.rejects(config.delete('a', { secret: true } as never), {
+    message: /^config\.delete: unknown option/,
+  })
+  t.throws(() => config.watch('a', { prefix: 'a' } as never), {
+    message: /^config\.watch: unknown option/,
+  })
+})

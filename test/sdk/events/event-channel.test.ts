@@ -1,0 +1,177 @@
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { createLmdbEvents } from '../../../adapters/events/lmdb.ts'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { createGate } from '../../../core/auth/authorizer.ts'
+import { Client } from '../../../sdk/client/client.ts'
+import { openChannel } from '../../../sdk/events/event-channel.ts'
+import { createEvents } from '../../../sdk/events/events.ts'
+import { createAccount, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+import { openPlatformEvents } from '../../fixtures/platform-events.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+/** A service of events that can be lost, and comes back with what it has. */
+async function open(t: Test) {
+  const folder = makeTempFolder(t, 'channel')
+  const registry = createMemoryRegistry()
+  const client = new Client({ registry, inProcess: false, retries: 0 })
+  t.teardown(() => client.close())
+  const start = () => openPlatformEvents(t, { registry, adapter: createLmdbEvents({ folder }) })
+  let platform = await start()
+  return {
+    events: createEvents(client),
+    lose: () => platform.close(),
+    async comeBack() {
+      platform = await start()
+    },
+  }
+}
+
+t.test('without a group it goes on behind the last event, and none comes twice', async (t) => {
+  const { events, lose, comeBack } = await open(t)
+  for (const n of [1, 2, 3]) await events.publish('a', n)
+  const channel = events.consume('a', { offset: 1 })
+  const take = async () => (await channel.next()).value!.unmarshal()
+  t.equal(await take(), 1)
+  await lose()
+  await comeBack()
+  t.equal(await take(), 2)
+  t.equal(await take(), 3)
+  const next = take()
+  await lose()
+  await comeBack()
+  await events.publish('a', 4)
+  t.equal(await next, 4)
+  await channel.return!()
+})
+
+t.test('what was published while nothing was there to be consumed is not missed', async (t) => {
+  const { events, lose, comeBack } = await open(t)
+  await events.publish('a', 1)
+  const channel = events.consume('a')
+  const next = channel.next()
+  // It has begun once the service knows the consumer: the topic was looked up before.
+  await events.topics()
+  await lose()
+  await comeBack()
+  await events.publish('a', 2)
+  t.equal((await next).value!.unmarshal(), 2)
+  await channel.return!()
+})
+
+t.test('with a group, what was not acknowledged comes again', async (t) => {
+  const { events, lose, comeBack } = await open(t)
+  for (const n of [1, 2, 3]) await events.publish('a', n)
+  const channel = events.consume('a', { group: 'g', offset: 1, autoAck: false })
+  const take = async () => (await channel.next()).value!
+  const first = await take()
+  await take()
+  await first.ack()
+  // It was told, which is not to say that it was heard: the answer to another call is.
+  await events.topics()
+  await lose()
+  await comeBack()
+  // What was on its way already may come before.
+  const again: string[] = []
+  while (again.length < 2) {
+    const event = await take()
+    if (event.attempt === 2) again.push(String(event.unmarshal()))
+    await event.ack()
+  }
+  t.strictSame(again, ['2', '3'])
+  await channel.return!()
+})
+
+t.test('without a group, what was acknowledged by the program is forgotten', async (t) => {
+  const { events, lose } = await open(t)
+  await events.publish('a', 1)
+  const channel = events.consume('a', { offset: 1, autoAck: false })
+  await channel.next()
+  const next = t.rejects(channel.next(), { name: 'ServiceError', code: 503 })
+  await lose()
+  await next
+})
+
+t.test('a group that was deleted is not begun anew', async (t) => {
+  const { events } = await open(t)
+  await events.publish('a', 1)
+  const channel = events.consume('a', { group: 'g', offset: 1, autoAck: false })
+  await channel.next()
+  const next = t.rejects(channel.next(), { code: 410 })
+  await events.deleteGroup('a', 'g')
+  await next
+})
+
+t.test('where there is no service, it says so', async (t) => {
+  const client = new Client({ registry: createMemoryRegistry() })
+  t.teardown(() => client.close())
+  await t.rejects(createEvents(client).consume('a').next(), { code: 404 })
+})
+
+t.test('it ends when it is left, or its signal says so, whatever it waits for', async (t) => {
+  const { events, lose } = await open(t)
+  const left = events.consume('a')
+  const nothing = left.next()
+  await left.return!()
+  t.same(await nothing, { done: true, value: undefined })
+  const { signal, abort } = new (class extends AbortController {
+    override abort = super.abort.bind(this)
+  })()
+  const aborted = events.consume('a', { signal })
+  const reason = t.rejects(aborted.next(), { name: 'AbortError' })
+  const told = once(signal, 'abort')
+  abort()
+  await told
+  await reason
+  const waiting = events.consume('a', { offset: 1 })
+  await events.publish('a', 1)
+  await waiting.next()
+  const next = waiting.next()
+  await lose()
+  await waiting.return!()
+  t.same(await next, { done: true, value: undefined })
+})
+
+t.test(
+  'a stream that ends with its token begins again with the next; one that is refused does not',
+  async (t) => {
+    const source = new MemoryAuthSource()
+    const gate = createGate(source)
+    t.teardown(gate.close)
+    const admin = createAccount({ scopes: ['admin'] })
+    const { events, client } = await openPlatformEvents(t, { gate })
+    let token = await source.issue(admin, { id: 'one' })
+    const channel = openChannel({
+      client,
+      call: {
+        metadata: {
+          get authorization() {
+            return `Bearer ${token}`
+          },
+        },
+      },
+      begin: async () => ({
+        topic: 'a',
+        sequence: 1,
+        auto_ack: true,
+        retry_limit: 0,
+        max_in_flight: 0,
+      }),
+      acks: 'service',
+      resumes: true,
+    })
+    const take = async () => (await channel.next()).value!.unmarshal()
+    const publish = (text: string) =>
+      events.publish({ namespace: 'mx', topic: 'a' }, { payload: Buffer.from(text) })
+    await publish('1')
+    t.equal(await take(), 1)
+    const next = take()
+    token = await source.issue(admin, { id: 'two' })
+    source.revoke('one')
+    await publish('2')
+    t.equal(await next, 2)
+    const refused = take()
+    source.revoke('two')
+    await t.rejects(refused, { code: 401 })
+  },
+)

@@ -1,0 +1,91 @@
+import t from 'tap'
+import { createEventFeed } from '../../../sdk/events/event-feed.ts'
+
+function open(maxWaiting = 3) {
+  const closes = { count: 0 }
+  const feed = createEventFeed<number>({
+    id: 'registry.Registry.Watch',
+    maxWaiting,
+    onClose: () => void closes.count++,
+  })
+  const take = async (): Promise<number | undefined> => (await feed.next()).value
+  return { feed, take, closes }
+}
+
+t.test('events come in order, whoever waits for whom', async (t) => {
+  const { feed, take } = open()
+  feed.push('a', 1)
+  feed.push('b', 2)
+  t.strictSame([await take(), await take()], [1, 2])
+  const waiting = take()
+  feed.push('a', 3)
+  feed.push('a', 4)
+  t.strictSame([await waiting, await take()], [3, 4])
+})
+
+t.test('of each key the last event waits, any number of times', async (t) => {
+  const { feed, take } = open()
+  for (let i = 0; i < 1000; i++) feed.push(`k${i % 3}`, i)
+  t.strictSame([await take(), await take(), await take()], [999, 997, 998])
+})
+
+t.test('with too many keys waiting the watcher gets an error, and nothing is kept', async (t) => {
+  const { feed, closes } = open()
+  for (const key of ['a', 'b', 'c']) feed.push(key, 1)
+  t.equal(closes.count, 0)
+  feed.push('d', 1)
+  feed.push('e', 1)
+  t.equal(closes.count, 1)
+  for (let i = 0; i < 2; i++)
+    await t.rejects(feed.next(), {
+      id: 'registry.Registry.Watch',
+      code: 503,
+      message: 'the watcher is too slow: more than 3 changes wait; watch again and read the list',
+    })
+})
+
+t.test('it ends once, for whoever waits and for whoever comes later', async (t) => {
+  const { feed, closes } = open()
+  const waiting = feed.next()
+  await feed.return?.()
+  feed.end('late')
+  feed.push('a', 1)
+  t.strictSame(await waiting, { done: true, value: undefined })
+  t.strictSame(await feed.next(), { done: true, value: undefined })
+  t.equal(closes.count, 1)
+})
+
+t.test('an end the watcher did not ask for is an error, now and later', async (t) => {
+  const { feed, closes } = open()
+  const waiting = feed.next()
+  feed.end('the service is being stopped')
+  await feed.return?.()
+  const error = {
+    id: 'registry.Registry.Watch',
+    code: 503,
+    message: 'the service is being stopped',
+  }
+  await t.rejects(waiting, error)
+  await t.rejects(feed.next(), error)
+  t.equal(closes.count, 1)
+})
+
+t.test('it can be iterated', async (t) => {
+  const { feed, closes } = open()
+  feed.push('a', 1)
+  for await (const event of feed) {
+    t.equal(event, 1)
+    break
+  }
+  t.equal(closes.count, 1, 'leaving the loop closes it')
+})
+
+t.test('a feed that fails says why, now and later, and takes nothing more', async (t) => {
+  const { feed, take, closes } = open()
+  const waiting = take()
+  feed.fail(new Error('lost'))
+  feed.push('a', 1)
+  await t.rejects(waiting, { message: 'lost' })
+  await t.rejects(take(), { message: 'lost' })
+  t.equal(closes.count, 1)
+})

@@ -1,0 +1,49 @@
+import t from 'tap'
+import type { LocalService } from '../../../sdk/client/call-options.ts'
+import {
+  addLocalNode,
+  addLocalService,
+  findLocalCaller,
+  findLocalService,
+  setLocalService,
+  toLocalService,
+} from '../../../sdk/internal/local-services.ts'
+import { openRegistry } from '../../fixtures/sdk-services.ts'
+
+const create = (name: string): LocalService => ({
+  name,
+  caller: { pending: 0, call() {}, drain() {}, close() {} },
+})
+
+t.test('services are found by name, in the registry they are in, while they run', async (t) => {
+  const registry = openRegistry(t)
+  const other = openRegistry(t)
+  t.equal(findLocalService(registry, 'a'), undefined)
+  const first = create('a')
+  const second = create('a')
+  const remove = addLocalService(registry, first)
+  addLocalService(registry, second)
+  t.equal(findLocalService(registry, 'a'), first)
+  t.equal(findLocalService(registry, 'b'), undefined)
+  t.equal(findLocalService(other, 'a'), undefined)
+  remove()
+  t.equal(findLocalService(registry, 'a'), second)
+})
+
+t.test('what is no service of this process cannot be called as one', async (t) => {
+  const local = create('a')
+  const service = {}
+  setLocalService(service, local)
+  t.equal(toLocalService(service), local)
+  t.throws(() => toLocalService({}), /must be services of this process/)
+})
+
+t.test('nodes are found by their ids, while they run', async (t) => {
+  const { caller } = create('a')
+  t.equal(findLocalCaller({ id: 'a-1' }), undefined)
+  const remove = addLocalNode('a-1', caller)
+  t.equal(findLocalCaller({ id: 'a-1' }), caller)
+  t.equal(findLocalCaller({ id: 'a-2' }), undefined)
+  remove()
+  t.equal(findLocalCaller({ id: 'a-1' }), undefined)
+})

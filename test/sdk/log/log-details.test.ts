@@ -1,0 +1,84 @@
+import t from 'tap'
+import { addDetails } from '../../../sdk/log/log-details.ts'
+
+/** A log that keeps what it is told. */
+function open(about?: Record<string, unknown>) {
+  const lines: [level: string, details: object, message: string][] = []
+  const note = (level: string) => (details: object, message: string) =>
+    void lines.push([level, details, message])
+  const log = {
+    debug: note('debug'),
+    info: note('info'),
+    warn: note('warn'),
+    error: note('error'),
+  }
+  return { log: addDetails(log, about), lines }
+}
+
+t.test('every line carries what it is about', async (t) => {
+  const { log, lines } = open({ id: '7' })
+  log.debug({ a: 1 }, 'one')
+  log.info({}, 'two')
+  log.warn({ b: 2 }, 'three')
+  t.strictSame(lines, [
+    ['debug', { id: '7', a: 1 }, 'one'],
+    ['info', { id: '7' }, 'two'],
+    ['warn', { id: '7', b: 2 }, 'three'],
+  ])
+})
+
+t.test('an error in place of details is logged as one', async (t) => {
+  const { log, lines } = open({ id: '7' })
+  const error = new Error('boom')
+  log.error(error, 'failed')
+  t.strictSame(lines, [['error', { id: '7', err: error }, 'failed']])
+})
+
+t.test('text in place of details is the message, not a field for each letter', async (t) => {
+  const { log, lines } = open({ id: '7' })
+  const loose = log as unknown as Record<'info', (...words: unknown[]) => void>
+  loose.info('just text')
+  loose.info('just text %s', 1)
+  loose.info(undefined, 'no details')
+  t.strictSame(lines, [
+    ['info', { id: '7' }, 'just text'],
+    ['info', { id: '7' }, 'just text 1'],
+    ['info', { id: '7' }, 'no details'],
+  ])
+})
+
+t.test('fields of a name the line has already take nothing from it', async (t) => {
+  const { log, lines } = open({ id: '7' })
+  log.info({ msg: 'mine', id: 5, level: 'x', service: 's', time: 1, other: 2 }, 'hello')
+  t.strictSame(lines, [
+    [
+      'info',
+      { id: '7', _msg: 'mine', _id: 5, _level: 'x', _service: 's', _time: 1, other: 2 },
+      'hello',
+    ],
+  ])
+})
+
+t.test('a field that cannot be read leaves the others', async (t) => {
+  const { log, lines } = open()
+  const details = {
+    a: 1,
+    get b() {
+      throw new Error('no')
+    },
+  }
+  log.info(details, 'getter')
+  const hidden = new Proxy(
+    {},
+    {
+      ownKeys() {
+        throw new Error('no')
+      },
+    },
+  )
+  log.info(hidden, 'proxy')
+  t.strictSame(lines, [
+    ['info', { a: 1, b: '[cannot be read]' }, 'getter'],
+    ['info', { details: '[cannot be read]' }, 'proxy'],
+  ])
+})

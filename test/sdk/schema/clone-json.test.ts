@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { copyJson, NOT_PLAIN } from '../../../sdk/schema/clone-json.ts'
+
+/** What arrives of a value that is sent as JSON. */
+const viaText = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? '{}')
+
+t.test('a copy is what JSON would make of the value', async (t) => {
+  const bare = Object.assign(Object.create(null), { a: 1 })
+  const values = [
+    null,
+    0,
+    -0,
+    1.5,
+    '',
+    'a\ud800',
+    true,
+    undefined,
+    [],
+    [undefined, () => {}, Number.NaN, [1, [2]]],
+    // biome-ignore lint/suspicious/noSparseArray: what JSON makes of one.
+    [1, , 2],
+    {},
+    { a: undefined, b: () => {}, [Symbol('c')]: 1, d: { e: [null] } },
+    { b: 1, a: 2, 1: 3 },
+    bare,
+  ]
+  for (const value of values) {
+    const copy = copyJson(value)
+    t.strictSame(copy, viaText(value))
+    t.equal(JSON.stringify(copy), JSON.stringify(viaText(value)))
+  }
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const copy = copyJson(value)
+      const text = JSON.stringify(value)
+      return copy === NOT_PLAIN
+        ? /__proto__|toJSON|\d{16}|e\+/.test(text)
+        : JSON.stringify(copy) === text
+    }),
+  )
+})
+
+t.test('nothing of a copy is shared with the value', async (t) => {
+  const value = { list: [{ a: 1 }], object: { b: { c: 2 } } }
+  const copy = copyJson(value) as typeof value
+  copy.list[0]!.a = 5
+  copy.list.push({ a: 6 })
+  copy.object.b.c = 7
+  t.strictSame(value, { list: [{ a: 1 }], object: { b: { c: 2 } } })
+})
+
+t.test('what JSON itself has to say is not copied', async (t) => {
+  class Point {
+    x = 1
+  }
+  const loop: Record<string, unknown> = {}
+  loop['self'] = loop
+  let deep: unknown = 1
+  for (let i = 0; i < 64; i++) deep = [deep]
+  t.not(copyJson(deep), NOT_PLAIN)
+  const odd = [
+    1n,
+    new Date(0),
+    new Map(),
+    new Point(),
+    new Uint8Array(2),
+    Object('boxed'),
+    2 ** 53,
+    1e300,
+    loop,
+    [deep],
+    JSON.parse('{"__proto__":{"a":1}}'),
+    { toJSON: () => 1 },
+    Object.assign([], { toJSON: () => 1 }),
+  ]
+  for (const value of odd) {
+    t.equal(copyJson(value), NOT_PLAIN)
+    t.equal(copyJson({ a: [value] }), NOT_PLAIN)
+  }
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY, () => {}, Symbol('a')])
+    t.equal(copyJson(value), NOT_PLAIN, 'it is no message')
+})

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import {
+  definitionsOf,
+  findDefinition,
+  followRefs,
+  itemsOf,
+  type JsonSchema,
+  mapValuesOf,
+  NO_DEFINITIONS,
+  parsePointer,
+  placesOf,
+  typesOf,
+} from '../../../sdk/schema/json-schema.ts'
+
+t.test('definitions, by a name or by a pointer', async (t) => {
+  const inner: JsonSchema = { type: 'string' }
+  const definitions = definitionsOf({ $defs: { Node: inner, 'a/b': inner } }, NO_DEFINITIONS)
+  for (const ref of ['Node', '#/$defs/Node', '#/definitions/Node', '#/$defs/a~1b'])
+    t.equal(findDefinition(ref, definitions), inner, ref)
+  for (const ref of ['Other', '', '#', 'toString', '__proto__'])
+    t.equal(findDefinition(ref, definitions), undefined, ref)
+  t.equal(definitionsOf({}, definitions), definitions)
+  t.equal(findDefinition('Node', definitionsOf({ $defs: { Other: {} } }, definitions)), inner)
+})
+
+t.test('lists: places of their own, then items', async (t) => {
+  const [first, second] = [{ type: 'string' }, { type: 'integer' }] as const
+  t.strictSame(placesOf({ prefixItems: [first], items: second }), [first])
+  t.equal(itemsOf({ prefixItems: [first], items: second }), second)
+  t.strictSame(placesOf({ items: [first, second] }), [first, second])
+  t.equal(itemsOf({ items: [first, second] }), undefined)
+  t.strictSame(placesOf({ items: first }), [])
+  t.equal(itemsOf({}), undefined)
+})
+
+t.test('maps: the values of names that the schema does not know', async (t) => {
+  t.match(mapValuesOf(Type.Record(Type.String(), Type.Integer()) as JsonSchema), {
+    type: 'integer',
+  })
+  t.strictSame(mapValuesOf({ additionalProperties: { type: 'string' } }), { type: 'string' })
+  t.equal(mapValuesOf({ additionalProperties: false }), undefined)
+  t.equal(mapValuesOf({}), undefined)
+})
+
+t.test('types: none, one or several', async (t) => {
+  t.strictSame(typesOf({}), [])
+  t.strictSame(typesOf({ type: 'string' }), ['string'])
+  t.strictSame(typesOf({ type: ['string', 'null'] }), ['string', 'null'])
+})
+
+t.test('pointers (RFC 6901)', async (t) => {
+  t.strictSame(parsePointer(''), [])
+  t.strictSame(parsePointer('#/a/0/b~1c~0d/'), ['a', '0', 'b/c~d', ''])
+})
+
+t.test(
+  'references are followed; one that leads nowhere, or in a circle, says nothing',
+  async (t) => {
+    const $defs = { A: { $ref: 'B' }, B: { type: 'string' }, C: { $ref: '#/$defs/C' } }
+    const follow = ($ref: string) => followRefs({ $ref, $defs }, NO_DEFINITIONS).schema
+    t.same(follow('A'), { type: 'string' })
+    t.same(follow('C'), {})
+    t.same(follow('#/$defs/None'), {})
+  },
+)

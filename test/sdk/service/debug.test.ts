@@ -1,0 +1,97 @@
+import t from 'tap'
+import { badRequest } from '../../../sdk/errors.ts'
+import { createServiceLog } from '../../../sdk/log/service-log.ts'
+import { createDebugEndpoints } from '../../../sdk/service/debug.ts'
+import { createDispatcher } from '../../../sdk/service/dispatch.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { Traces } from '../../../sdk/tracing/traces.ts'
+import { begin, serve } from '../../fixtures/served-calls.ts'
+
+/** A service with an endpoint that logs, and one that fails. */
+function create() {
+  return createDispatcher({
+    service: 'greeter',
+    handlers: {
+      A: {
+        log: endpoint({ handle: (_, ctx) => ctx.log.info({}, 'hello') }),
+        fail: endpoint({
+          handle() {
+            throw badRequest('greeter', 'no')
+          },
+        }),
+        hang: endpoint({ handle: () => new Promise(() => {}) }),
+      },
+    },
+    log: createServiceLog({ service: 'greeter', write: () => {} }),
+  })
+}
+
+t.test('declares all endpoints of Debug as read-only', async (t) => {
+  const endpoints = createDebugEndpoints({
+    log: createServiceLog({ service: 'greeter', write: () => {} }),
+    traces: new Traces(),
+    counts: () => ({ requests: 0, errors: 0 }),
+    check: () => {},
+  })
+  t.strictSame(
+    Object.entries(endpoints).map(([name, { readOnly }]) => [name, readOnly]),
+    ['health', 'stats', 'log', 'trace'].map((name) => [name, true]),
+  )
+})
+
+t.test('Debug.Health returns {status: "ok"}', async (t) => {
+  t.strictSame((await serve(create(), 'Debug.Health')).answer, { status: 'ok' })
+})
+
+t.test('Debug.Stats returns what the service has done and what it takes', async (t) => {
+  const dispatcher = create()
+  await serve(dispatcher, 'A.Log')
+  await serve(dispatcher, 'A.Fail')
+  await serve(dispatcher, 'A.Nope')
+  begin(dispatcher, 'A.Hang').cancel()
+  const stats = (await serve(dispatcher, 'Debug.Stats')).answer as Record<string, number>
+  t.equal(stats['requests'], 5, 'this one included')
+  t.equal(stats['errors'], 2, 'a caller that left is none')
+  t.ok(Math.abs(stats['timestamp']! - Date.now() / 1000) < 5)
+  t.ok(stats['started']! <= stats['timestamp']!)
+  t.ok(stats['uptime']! >= 0 && stats['uptime']! < 60)
+  t.ok(stats['memory']! > 10_000_000)
+  t.ok(stats['gc']! >= 0)
+  t.ok(process.platform !== 'linux' || stats['threads']! >= 1)
+})
+
+t.test('Debug.Log returns the last lines of the log', async (t) => {
+  const dispatcher = create()
+  for (let i = 0; i < 3; i++)
+    await serve(dispatcher, 'A.Log', { metadata: 'x-request-id: r-1\r\n' })
+  const ask = async (body: object) =>
+    ((await serve(dispatcher, 'Debug.Log', { body })).answer as { records: unknown[] }).records
+  const all = await ask({})
+  t.equal(all.length, 3)
+  t.match(all[0], { message: 'hello', metadata: { endpoint: 'A.Log', id: 'r-1', level: 'info' } })
+  t.equal((await ask({ count: 2 })).length, 2)
+  t.equal((await ask({ count: '2', since: '60' })).length, 2)
+})
+
+t.test('Debug.Trace returns the last calls, or those of one trace', async (t) => {
+  const dispatcher = create()
+  await serve(dispatcher, 'A.Log', { metadata: 'x-request-id: r-1\r\n' })
+  await serve(dispatcher, 'A.Fail', { metadata: 'x-request-id: r-2\r\nauthorization: secret\r\n' })
+  const ask = async (body: object) => (await serve(dispatcher, 'Debug.Trace', { body })).answer
+  t.match(await ask({ id: 'r-2' }), {
+    spans: [{ trace: 'r-2', name: 'greeter.A.Fail', type: 'INBOUND', metadata: { code: '400' } }],
+  })
+  const { spans } = (await ask({})) as { spans: object[] }
+  t.equal(spans.length, 3)
+  t.match(spans[0], { started: /^\d{19}$/ }, 'nanoseconds are beyond the safe integers')
+  t.notMatch(JSON.stringify(spans), /secret/)
+})
+
+t.test('they are hidden from lists', async (t) => {
+  t.notMatch(
+    create()
+      .describe()
+      .map(({ name }) => name),
+    [/Debug/],
+  )
+})

@@ -1,0 +1,256 @@
+import t, { type Test } from 'tap'
+import { formatAccount } from '../../../core/auth/account-text.ts'
+import { createGate } from '../../../core/auth/authorizer.ts'
+import { Type } from '../../../core/schema.ts'
+import { createDispatcher } from '../../../sdk/service/dispatch.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { until } from '../../contracts/registry.ts'
+import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+import { begin, serve, TestCall } from '../../fixtures/served-calls.ts'
+
+const JANE = createAccount({ scopes: ['staff'] })
+const ADMIN = createAccount({ id: 'admin', scopes: ['admin'] })
+const STAFF_ONLY = createRule({ id: 'staff', scope: 'staff' })
+const Who = Type.Object({ id: Type.String(), address: Type.String() })
+
+function open(t: Test, service = 'greeter') {
+  const source = new MemoryAuthSource()
+  const gate = createGate(source)
+  const seen = { aborted: '', closed: false, got: [] as string[] }
+  const dispatcher = createDispatcher({
+    service,
+    log: createQuietLog().log,
+    gate,
+    handlers: {
+      A: {
+        who: endpoint({
+          response: Who,
+          handle: (_, ctx) => ({
+            id: ctx.account?.id ?? 'nobody',
+            address: findAddress(ctx.fields),
+          }),
+        }),
+        watch: endpoint({
+          response: Who,
+          stream: 'server',
+          async *handle(_, ctx) {
+            ctx.signal.addEventListener('abort', () => {
+              seen.aborted = String(ctx.signal.reason)
+            })
+            try {
+              yield { id: ctx.account?.id ?? 'nobody', address: '' }
+              await new Promise((resolve) =>
+                ctx.signal.addEventListener('abort', resolve, { once: true }),
+              )
+            } finally {
+              seen.closed = true
+            }
+          },
+        }),
+        collect: endpoint({
+          request: Who,
+          response: Who,
+          stream: 'client',
+          async handle(requests, ctx) {
+            for await (const { id } of requests) seen.got.push(id)
+            return { id: ctx.account?.id ?? 'nobody', address: '' }
+          },
+        }),
+      },
+    },
+  })
+  t.teardown(() => {
+    dispatcher.close()
+    gate.close()
+  })
+  const show = async (account = JANE, more = '', options = {}) =>
+    `authorization: Bearer ${await source.issue(account, options)}\r\n${more}`
+  return { source, gate, dispatcher, seen, show }
+}
+
+t.test('an account is whom its token says, and nothing else', async (t) => {
+  const { dispatcher, show } = open(t)
+  const forged = `mx-account: ${formatAccount(ADMIN)}\r\n`
+  const ask = async (metadata: string) => {
+    const call = await serve(dispatcher, 'A.Who', { metadata })
+    return (call.answer as { id: string } | undefined)?.id ?? call.error?.code
+  }
+  t.equal(await ask(''), 'nobody')
+  t.equal(await ask(await show()), 'jane')
+  t.equal(await ask(forged), 'nobody')
+  t.equal(await ask(`${forged}x-a: b\r\n${forged}${forged}`), 'nobody')
+  t.equal(await ask(`${forged}${await show()}${forged}`), 'jane')
+  t.equal(await ask(`mx-account:${formatAccount(ADMIN)}\r\n`), 'nobody')
+  for (const name of ['Mx-Account', 'MX-ACCOUNT', 'mx-account ', ' mx-account'])
+    t.equal(await ask(`${name}: ${formatAccount(ADMIN)}\r\n`), 400, name)
+  t.equal(await ask(`x-a: b\nmx-account: ${formatAccount(ADMIN)}\r\n`), 400)
+})
+
+t.test(
+  'only auth is told the address a call comes from, and never by the call itself',
+  async (t) => {
+    const forged = 'mx-address: 10.0.0.1\r\n'
+    for (const [service, address] of [
+      ['auth', '127.0.0.1'],
+      ['greeter', ''],
+    ] as const) {
+      const { dispatcher } = open(t, service)
+      const call = new TestCall('A.Who', { service, metadata: forged })
+      dispatcher.dispatch(call, '127.0.0.1')
+      await call.done
+      t.same(call.answer, { id: 'nobody', address })
+    }
+  },
+)
+
+t.test('a token that is not taken is 401, and says no more', async (t) => {
+  const { dispatcher, source, show } = open(t)
+  for (const metadata of [
+    'authorization: Bearer a.b.c\r\n',
+    await show(JANE, '', { nowMs: Date.now() - 3_600_000 }),
+  ]) {
+    const { error } = await serve(dispatcher, 'A.Who', { metadata })
+    t.same(error?.toBody(), {
+      Id: 'greeter',
+      Code: 401,
+      Detail:
+        'Unauthorized call made to greeter:A.Who: invalid or expired access token; log in again',
+      Status: 'Unauthorized',
+    })
+    t.same(error?.headers, ['www-authenticate', 'Bearer error="invalid_token"'])
+  }
+  const metadata = await show(JANE, '', { id: 'one' })
+  t.ok((await serve(dispatcher, 'A.Who', { metadata })).answer)
+  source.revoke('one')
+  await until(async () => (await serve(dispatcher, 'A.Who', { metadata })).error?.code === 401)
+})
+
+t.test('what the rules deny is 401, with or without an account', async (t) => {
+  const { dispatcher, source, show } = open(t)
+  source.setRules('mx', STAFF_ONLY)
+  const denied = {
+    Id: 'greeter',
+    Code: 401,
+    Detail: 'Unauthorized call made to greeter:A.Who',
+    Status: 'Unauthorized',
+  }
+  const ask = async (metadata: string, more = {}) =>
+    (await serve(dispatcher, 'A.Who', { metadata, ...more })).error?.toBody()
+  t.same(await ask(''), denied)
+  const known = { ...denied, Detail: `${denied.Detail}: requires the scope staff` }
+  t.same(await ask(await show(createAccount({ id: 'joe' }))), known)
+  t.equal(await ask(await show()), undefined)
+  t.same(await ask('', { service: 'other.greeter' }), denied, 'a longer name is no way round')
+  t.same(await ask('mx-namespace: acme\r\n'), denied, 'nor is another namespace')
+  t.match(await ask('mx-namespace: a b\r\n'), { Code: 400 })
+})
+
+t.test('once all is known a call is served at once', async (t) => {
+  const { dispatcher, show } = open(t)
+  const metadata = await show()
+  await serve(dispatcher, 'A.Who', { metadata })
+  t.match(begin(dispatcher, 'A.Who', { metadata }).answer, { id: 'jane' })
+  t.match(begin(dispatcher, 'A.Who').answer, { id: 'nobody' })
+})
+
+t.test('bodies that come before it is known who calls are kept', async (t) => {
+  const { dispatcher, seen, show } = open(t)
+  const metadata = await show()
+  const call = begin(dispatcher, 'A.Collect', { metadata, more: true })
+  for (const id of ['a', 'b']) call.send({ id, address: '' })
+  call.end()
+  await call.done
+  t.same(call.answer, { id: 'jane', address: '' })
+  t.same(seen.got, ['a', 'b'])
+})
+
+t.test('a caller that leaves before it is known who it is gets nothing done', async (t) => {
+  const { dispatcher, seen, show } = open(t)
+  const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
+  call.cancel()
+  await serve(dispatcher, 'A.Who', { metadata: await show() })
+  t.equal(seen.closed, false)
+  t.equal(dispatcher.active, 0)
+})
+
+t.test('a stream ends once the rules do not grant it any more', async (t) => {
+  const { dispatcher, source, seen, show } = open(t)
+  const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
+  await until(() => call.items.length === 1)
+  source.setRules('mx', STAFF_ONLY)
+  source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
+  const startMs = performance.now()
+  await until(() => call.over)
+  t.ok(performance.now() - startMs < 1000)
+  t.match(call.error, { code: 401, message: 'Unauthorized call made to greeter:A.Watch' })
+  await until(() => seen.closed)
+  t.match(seen.aborted, 'AbortError')
+  t.equal(dispatcher.active, 0)
+})
+
+t.test('a stream ends when its token is revoked, and when it ends', async (t) => {
+  const { dispatcher, source, show } = open(t)
+  const revoked = begin(dispatcher, 'A.Watch', {
+    metadata: await show(JANE, '', { id: 'one' }),
+    stream: true,
+  })
+  // Ends in one to two seconds: clocks may differ by 30 s, and tokens count in seconds.
+  const nowMs = Date.now() - 29_000
+  const expiring = begin(dispatcher, 'A.Watch', {
+    metadata: await show(JANE, '', { lifeS: 1, nowMs }),
+    stream: true,
+  })
+  await until(() => revoked.items.length + expiring.items.length === 2)
+  source.revoke('one')
+  await until(() => revoked.over)
+  t.match(revoked.error, {
+    code: 401,
+    message: /(?:^|: )invalid or expired access token; log in again$/,
+  })
+  t.equal(expiring.over, false)
+  await until(() => expiring.over)
+  t.match(expiring.error, { code: 401 })
+})
+
+t.test('a stream outlives rules that cannot be asked for', async (t) => {
+  const { dispatcher, source, show } = open(t)
+  const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
+  await until(() => call.items.length === 1)
+  source.leave()
+  source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
+  await serve(dispatcher, 'A.Who')
+  t.equal(call.over, false)
+  source.comeBack()
+  await until(() => call.over)
+})
+
+t.test('whether it answers is told everybody, the rest of Debug administrators', async (t) => {
+  const { dispatcher, source, show } = open(t)
+  source.setRules('mx', createRule({ id: 'members', scope: '*' }))
+  t.same((await serve(dispatcher, 'Debug.Health')).answer, { status: 'ok' })
+  t.match((await serve(dispatcher, 'Debug.Stats')).error, { code: 401 })
+  for (const method of ['Stats', 'Log', 'Trace']) {
+    const metadata = await show()
+    t.match((await serve(dispatcher, `Debug.${method}`, { metadata })).error, {
+      id: `greeter.Debug.${method}`,
+      code: 401,
+      message: /^Permission denied: /,
+    })
+    const admin = await show(ADMIN)
+    t.ok((await serve(dispatcher, `Debug.${method}`, { metadata: admin })).answer, method)
+  }
+})
+
+t.test('calls of this process bring their account along', async (t) => {
+  const { dispatcher, source } = open(t)
+  source.setRules('mx', STAFF_ONLY)
+  const call = new TestCall('A.Who', { metadata: `mx-account: ${formatAccount(ADMIN)}\r\n` })
+  dispatcher.dispatchTrusted(call)
+  t.match(call.answer, { id: 'admin' })
+})
+
+function findAddress(fields: readonly string[]): string {
+  const at = fields.indexOf('mx-address')
+  return at < 0 ? '' : fields[at + 1]!
+}

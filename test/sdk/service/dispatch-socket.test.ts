@@ -1,0 +1,173 @@
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import type { OutgoingCall } from '../../../core/rpc/call.ts'
+import { Channel } from '../../../core/rpc/ws/channel.ts'
+import { createServiceLog } from '../../../sdk/log/service-log.ts'
+import { createDispatcher, type Dispatcher } from '../../../sdk/service/dispatch.ts'
+import { endpoint } from '../../../sdk/service/endpoint.ts'
+import { turn, until } from '../../fixtures/raw-backend.ts'
+import { RecordedCall } from '../../fixtures/rpc.ts'
+import { openRpcService } from '../../fixtures/rpc-service.ts'
+
+// What dispatch.test.ts says of a call within one process, over a real connection.
+
+const Named = Type.Object({ name: Type.String() })
+const MESSAGES = 20_000
+
+interface Seen {
+  yielded: number
+  closed: boolean
+  aborted: string
+}
+
+function createHelloworld(seen: Seen): Dispatcher {
+  return createDispatcher({
+    service: 'helloworld',
+    log: createServiceLog({ service: 'helloworld', level: 'silent', write: () => {} }),
+    handlers: {
+      Helloworld: {
+        call: endpoint({
+          request: Named,
+          response: Type.Object({ message: Type.String() }),
+          handle: ({ name }) => ({ message: `Hello ${name}` }),
+        }),
+        count: endpoint({
+          stream: 'server',
+          *handle() {
+            try {
+              for (; seen.yielded < MESSAGES; seen.yielded++) yield seen.yielded
+            } finally {
+              seen.closed = true
+            }
+          },
+        }),
+        join: endpoint({
+          request: Named,
+          stream: 'client',
+          async handle(requests) {
+            let names = 0
+            let last = ''
+            for await (const { name } of requests) {
+              names++
+              last = name
+            }
+            return { names, last }
+          },
+        }),
+        wait: endpoint({
+          async handle(_request, ctx) {
+            await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+            seen.aborted = (ctx.signal.reason as Error).name
+          },
+        }),
+      },
+    },
+  })
+}
+
+async function open(t: Test): Promise<{
+  send: (fields: Partial<OutgoingCall>) => RecordedCall
+  dispatcher: Dispatcher
+  seen: Seen
+  channel: Channel
+}> {
+  const seen: Seen = { yielded: 0, closed: false, aborted: '' }
+  const dispatcher = createHelloworld(seen)
+  const { port } = await openRpcService(t, dispatcher.dispatch)
+  const channel = new Channel({ host: '127.0.0.1', port })
+  t.teardown(() => channel.close())
+  const send = (fields: Partial<OutgoingCall>) => {
+    const call = new RecordedCall(fields)
+    channel.call(call)
+    return call
+  }
+  return { send, dispatcher, seen, channel }
+}
+
+t.test('a call, a wrong one, and one of no endpoint', async (t) => {
+  const { send } = await open(t)
+  const fine = send({})
+  const wrong = send({ body: '{"name":5}' })
+  const none = send({ endpoint: 'Helloworld.Nope' })
+  await until(() => none.events.length > 0)
+  t.strictSame(fine.events, ['reply "" {"message":"Hello John"}'])
+  t.strictSame(wrong.events, ['fail 400 helloworld: request.name must be a string, got 5'])
+  t.strictSame(none.events, ['fail 404 helloworld: endpoint not found: helloworld.Helloworld.Nope'])
+})
+
+t.test('a malformed metadata block is 400, on a connection that stays', async (t) => {
+  const { send, channel } = await open(t)
+  const metadata = 'garbage\r\nmx-account: {"id":"x"}\r\n'
+  const wrong = [send({ metadata }), send({ metadata, stream: true, more: true })]
+  const fine = send({ metadata: 'x-a: b\r\n' })
+  await until(() => fine.events.length > 0)
+  t.strictSame(fine.events, ['reply "" {"message":"Hello John"}'])
+  for (const { events } of wrong) t.match(events, [/^fail 400 helloworld: metadata must be/])
+  t.equal(channel.pending, 0)
+})
+
+t.test('a stream goes no faster than its reader, and arrives whole', async (t) => {
+  const { send, seen } = await open(t)
+  const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
+  await until(() => call.events.length > 0)
+  for (let turns = 0; turns < 20; turns++) await turn()
+  const unread = call.events.length
+  t.ok(unread < MESSAGES / 2, `${unread} messages fill the window`)
+  t.equal(seen.yielded, unread, 'the handler is held back')
+  call.consumed(64 * unread)
+  let read = unread
+  call.onEvent = (event) => {
+    if (!event.startsWith('data')) return
+    read++
+    call.consumed(64)
+  }
+  await until(() => call.events.at(-1) === 'end')
+  t.equal(read, MESSAGES)
+  t.equal(call.events[MESSAGES - 1], `data ${MESSAGES - 1}`)
+})
+
+t.test('a caller that gives a stream up closes its handler', async (t) => {
+  const { send, seen, dispatcher } = await open(t)
+  const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
+  await until(() => call.events.length > 0)
+  call.cancel()
+  await until(() => seen.closed)
+  t.ok(seen.yielded < MESSAGES)
+  t.equal(dispatcher.active, 0)
+})
+
+t.test('a stream of requests arrives whole, however fast it is sent', async (t) => {
+  const { send } = await open(t)
+  const call = send({ endpoint: 'Helloworld.Join', more: true, body: '' })
+  let sent = 0
+  const pump = () => {
+    while (sent < MESSAGES && call.sendData(`{"name":"n${sent}"}`)) sent++
+    if (sent === MESSAGES) call.endData()
+  }
+  call.onEvent = (event) => {
+    if (event === 'credit') pump()
+  }
+  pump()
+  await until(() => call.events.some((event) => event !== 'credit'))
+  t.equal(call.events.at(-1), `reply "" {"names":${MESSAGES},"last":"n${MESSAGES - 1}"}`)
+  t.ok(call.events.length > 1, 'the caller was held back')
+})
+
+t.test('deadline: 408, and the call is cancelled at the service', async (t) => {
+  const { send, seen, dispatcher } = await open(t)
+  const call = send({ endpoint: 'Helloworld.Wait', timeoutMs: 50 })
+  await until(() => call.events.length > 0)
+  t.strictSame(call.events, ['lost timeout'])
+  await until(() => seen.aborted !== '')
+  t.equal(dispatcher.active, 0)
+})
+
+t.test('the caller disconnects: the signal of the handler aborts', async (t) => {
+  const { send, seen, dispatcher, channel } = await open(t)
+  send({ endpoint: 'Helloworld.Wait' })
+  await until(() => dispatcher.active === 1)
+  channel.close()
+  await until(() => seen.aborted !== '')
+  t.equal(seen.aborted, 'AbortError')
+  t.equal(dispatcher.active, 0)
+})

@@ -1,0 +1,28 @@
+import t from 'tap'
+import { listPlaces, variablesOf } from '../../../sdk/service/http-routes.ts'
+
+const of = (name: string, metadata: Record<string, string> = {}) =>
+  listPlaces('shop.items', { name, metadata }).map(({ method, path }) => `${method} ${path}`)
+
+t.test('an endpoint without a route is served where every call is', (t) => {
+  t.same(of('Orders.ListAll'), ['POST /shop/items/orders/listAll'])
+  t.same(of('ShopItems.Get'), ['POST /shop/items/get'])
+  t.equal(listPlaces('a', { name: 'A.B', metadata: {} })[0]?.isDeclared, false)
+  t.end()
+})
+
+t.test(
+  'an endpoint with a route is served there: each method, each path that is no regular expression',
+  (t) => {
+    const route = { path: '/items/{id=*},^/x$,/y', method: 'GET,PUT' }
+    t.same(of('Items.Get', route), [...['GET /items/{id}', 'GET /y', 'PUT /items/{id}', 'PUT /y']])
+    t.same(of('Items.Get', { path: '/y' }), ['POST /y'])
+    t.same(of('Items.Get', { path: '^/x$' }), ['POST /shop/items/items/get'])
+    t.end()
+  },
+)
+
+t.test('the variables of a path', (t) => {
+  t.same(variablesOf('/items/{id}/{name=*}:cancel'), ['id', 'name'])
+  t.end()
+})

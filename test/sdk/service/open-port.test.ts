@@ -1,0 +1,30 @@
+import t from 'tap'
+import { createDispatcher } from '../../../sdk/service/dispatch.ts'
+import { checkPortOptions, openPort } from '../../../sdk/service/open-port.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+import { openHost } from '../../fixtures/service-host.ts'
+
+const dispatcher = createDispatcher({ service: 'a', log: createQuietLog('a').log })
+
+t.test('a service has a port of its own, or that of its host', async (t) => {
+  const own = await openPort({ address: '127.0.0.1:0', listener: 'node' }, dispatcher)
+  t.match(own, { address: /^127\.0\.0\.1:[1-9]\d*$/, server: 'node' })
+  await own.close()
+  const host = await openHost(t)
+  const shared = await openPort({ host }, dispatcher)
+  t.equal(shared.address, host.address)
+  t.strictSame(host.names(), ['a'])
+  await shared.close()
+  t.strictSame(host.names(), [])
+})
+
+t.test('an address that is none is refused, and options of a port beside a host', async (t) => {
+  t.throws(() => checkPortOptions('a', { address: 'nowhere' }), /address must be host:port/)
+  const host = await openHost(t)
+  for (const options of [{ address: ':0' }, { limits: {} }, { listener: 'uws' }, { origins: [] }])
+    t.throws(() => checkPortOptions('a', { host, ...options } as object), {
+      name: 'TypeError',
+      message: `${Object.keys(options)} is for a port of its own, and the service a has a host`,
+    })
+  t.doesNotThrow(() => checkPortOptions('a', { host }))
+})

@@ -1,0 +1,378 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { createStaticRegistry } from '../../../adapters/registry/static.ts'
+import type { Registry } from '../../../core/contracts/registry.ts'
+import { withOwnServices } from '../../../platform/server/with-local-services.ts'
+import { notImplemented, unavailable } from '../../../sdk/errors.ts'
+import { register } from '../../../sdk/service/registration.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+const entry = makeService('greeter', ['127.0.0.1:9001'])
+
+/** A memory registry whose clock a test turns. */
+function open(t: Test): { registry: Registry; turn: (ms: number) => void } {
+  let now = 0
+  const registry = createMemoryRegistry({ nowMs: () => now })
+  t.teardown(() => registry.close?.())
+  return {
+    registry,
+    turn: (ms) => {
+      now += ms
+    },
+  }
+}
+
+const nodesOf = async (registry: Registry): Promise<number> =>
+  (await registry.getService('greeter')).flatMap(({ nodes }) => nodes).length
+
+t.test(
+  'registered (service node in the registry): no re-registration within the TTL, TTL is 90 seconds',
+  async (t) => {
+    const { registry, turn } = open(t)
+    const { log } = createQuietLog()
+    const registration = await register({ registry, entry, log })
+    t.equal(await nodesOf(registry), 1)
+    turn(89_999)
+    t.equal(await nodesOf(registry), 1)
+    turn(1)
+    t.equal(await nodesOf(registry), 0)
+    await registration.end()
+  },
+)
+
+t.test('re-registration (heartbeat) before TTL: TTL restarts', async (t) => {
+  const { registry, turn } = open(t)
+  const { log } = createQuietLog()
+  let told = 0
+  const counting: Registry = {
+    ...registry,
+    register(service, options) {
+      told++
+      return registry.register!(service, options)
+    },
+  }
+  const registration = await register({ registry: counting, entry, log, intervalMs: 5 })
+  for (let beat = 0; beat < 3; beat++) {
+    turn(60_000)
+    const before = told
+    await until(() => told > before)
+    t.equal(await nodesOf(registry), 1)
+  }
+  await registration.end()
+  const last = told
+  t.equal(await nodesOf(registry), 0, 'gone at once')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(told, last, 'and no more signs of life')
+  await registration.end()
+})
+
+t.test('a refusal leaves nothing registered of what was not answered before', async (t) => {
+  const { registry } = open(t)
+  const { log } = createQuietLog()
+  const options = { entry, log, answerMs: 500 }
+  const failure = { message: 'cannot register greeter (memory): not you' }
+  const late: (() => void)[] = []
+  const slow: Registry = {
+    ...registry,
+    register: (service) =>
+      late.length === 0
+        ? new Promise((resolve) => late.push(() => resolve(registry.register!(service))))
+        : Promise.reject(new TypeError('not you')),
+    deregister: async (service) => {
+      await registry.deregister!(service)
+      await new Promise(() => {})
+    },
+  }
+  // As the port of a service does.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const registration = await register({ ...options, registry: slow, answerMs: 20 })
+  await registration.end()
+  late[0]!()
+  t.equal(await nodesOf(registry), 1)
+  await until(() => (registry.getService('greeter') as readonly unknown[]).length === 0)
+
+  let attempts = 0
+  const refusing: Registry = {
+    ...registry,
+    async register(service) {
+      await registry.register!(service)
+      throw ++attempts === 1 ? new Error('gone') : new TypeError('not you')
+    },
+  }
+  await t.rejects(register({ ...options, registry: refusing }), failure)
+  t.equal(await nodesOf(registry), 0, 'it was done, though the answer was an error')
+})
+
+t.test('a registry that is away for a while is told again, sooner', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  let away = false
+  let now = 0
+  let attempts = 0
+  const flaky: Registry = {
+    ...registry,
+    async register(service, options) {
+      attempts++
+      if (away) throw new Error('gone fishing')
+      await registry.register!(service, options)
+    },
+  }
+  const registration = await register({
+    registry: flaky,
+    entry,
+    log,
+    intervalMs: 5,
+    retryMs: 1,
+    nowMs: () => now,
+  })
+  away = true
+  const some = (more: number) => {
+    const from = attempts
+    return until(() => attempts > from + more)
+  }
+  await some(10)
+  now += 59_999
+  await some(3)
+  t.equal(lines.length, 1, 'one line, however often it is tried')
+  now += 1
+  await some(3)
+  t.equal(lines.length, 2, 'and one a minute')
+  await registry.deregister!(entry)
+  now += 5000
+  away = false
+  await until(() => lines.length === 3)
+  t.equal(await nodesOf(registry), 1)
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  t.match(told, [
+    { level: 40, msg: 'could not register; trying again', reason: 'gone fishing', seconds: 0 },
+    { level: 40, msg: 'still cannot register; trying again', seconds: 60 },
+    { level: 30, msg: 'registered again', registry: 'memory', seconds: 65 },
+  ])
+  t.notOk(
+    lines.some((line) => line.includes('stack') || line.length > 300),
+    'a message, no stack',
+  )
+  await registration.end()
+  t.equal(await nodesOf(registry), 0)
+})
+
+t.test('up to 3 attempts at once; then the service starts all the same', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  let left = 2
+  let attempts = 0
+  const failing: Registry = {
+    ...registry,
+    async register(service, options) {
+      attempts++
+      if (left-- > 0) throw new Error('not now')
+      await registry.register!(service, options)
+    },
+  }
+  const first = await register({ registry: failing, entry, log })
+  t.equal(attempts, 3)
+  t.same(lines, [], 'a registry that answers the third time is worth no line')
+  await first.end()
+
+  attempts = 0
+  left = 5
+  const second = await register({ registry: failing, entry, log, retryMs: 1 })
+  t.equal(attempts, 3)
+  t.equal(await nodesOf(registry), 0)
+  await until(() => lines.length === 2)
+  t.equal(await nodesOf(registry), 1, 'registered as soon as the registry answers')
+  t.match(lines, [/could not register; trying again/, /"msg":"registered"/])
+  await second.end()
+})
+
+t.test('an answer that takes its time is waited for once, then the service starts', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  let asked = 0
+  let now = 0
+  const silent: Registry = {
+    ...registry,
+    register() {
+      asked++
+      now += 7000
+      return new Promise(() => {})
+    },
+  }
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const registration = await register({
+    ...{ registry: silent, entry, log, answerMs: 200 },
+    nowMs: () => now,
+  })
+  t.equal(asked, 1)
+  t.equal(JSON.parse(lines[0]!).seconds, 7, 'since it was asked')
+  t.match(lines, [/"reason":"no answer within 200 ms".*trying again/])
+  await registration.end()
+})
+
+t.test('what the registry denies is not tried again', async (t) => {
+  const { registry } = open(t)
+  const { log } = createQuietLog()
+  let attempts = 0
+  const denying: Registry = {
+    ...registry,
+    register() {
+      attempts++
+      throw Object.assign(new Error('the token needs service:write'), { denied: true })
+    },
+  }
+  await t.rejects(register({ registry: denying, entry, log }), {
+    message: 'cannot register greeter (memory): the token needs service:write',
+  })
+  t.equal(attempts, 1)
+})
+
+t.test('a registry that needs no registration is not an error', async (t) => {
+  const { log, lines } = createQuietLog()
+  const own = withOwnServices(createStaticRegistry([]), () => false)
+  let requests = 0
+  const registry: Registry = {
+    ...own,
+    register(service, options) {
+      requests++
+      return own.register!(service, options)
+    },
+    deregister: () => void t.fail('nothing was registered'),
+  }
+  const registration = await register({ registry, entry, log, intervalMs: 1, retryMs: 1 })
+  t.match(lines, [/"the registry needs no registration"/])
+  await registration.drain()
+  await registration.end()
+  t.equal(requests, 1)
+  t.equal(lines.length, 1)
+})
+
+t.test('a registry that was away may turn out to need no registration', async (t) => {
+  const { log, lines } = createQuietLog()
+  let requests = 0
+  const registry: Registry = {
+    ...createMemoryRegistry(),
+    register() {
+      throw ++requests < 5 ? new Error('away') : notImplemented('registry', 'none is needed')
+    },
+    deregister: () => void t.fail('nothing was registered'),
+  }
+  const registration = await register({ registry, entry, log, retryMs: 1, answerMs: 1 })
+  await until(() => lines.some((line) => line.includes('"the registry needs no registration"')))
+  await registration.end()
+  t.equal(requests, 5)
+})
+
+t.test('what the registry calls malformed is not tried again', async (t) => {
+  const { registry } = open(t)
+  const { log } = createQuietLog()
+  const wrong = makeService('greeter', ['nowhere'])
+  await t.rejects(
+    register({ registry, entry: wrong, log }),
+    /cannot register greeter \(memory\): address of node/,
+  )
+})
+
+t.test('a beat under way does not bring back a node that has left', async (t) => {
+  const { registry } = open(t)
+  const { log } = createQuietLog()
+  let release: () => void = () => {}
+  let told = 0
+  const slow: Registry = {
+    ...registry,
+    async register(service, options) {
+      if (++told > 1)
+        await new Promise<void>((resolve) => {
+          release = resolve
+        })
+      await registry.register!(service, options)
+    },
+  }
+  const registration = await register({ registry: slow, entry, log, intervalMs: 1 })
+  await until(() => told === 2)
+  const ended = registration.end()
+  release()
+  await ended
+  t.equal(await nodesOf(registry), 0)
+})
+
+t.test('a registry that cannot be told to forget keeps nobody from stopping', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  const registration = await register({
+    registry: { ...registry, deregister: () => Promise.reject(new Error('no')) },
+    entry,
+    log,
+  })
+  await registration.end()
+  t.match(lines, [/"level":40.*could not deregister/])
+  const { register: _, ...readOnly } = registry
+  await (await register({ registry: readOnly, entry, log })).end()
+})
+
+t.test('a registry that is being stopped itself is no warning', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  const cause = unavailable('registry', 'the registry is being stopped')
+  const registration = await register({
+    registry: { ...registry, deregister: () => Promise.reject(new Error('no', { cause })) },
+    entry,
+    log,
+  })
+  await registration.end()
+  t.match(lines, [/"level":30.*could not deregister/])
+})
+
+t.test('a node that is about to leave is registered as draining, until it has left', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  const told: string[] = []
+  t.teardown(
+    registry.watch!(({ type, service }) => {
+      told.push(`${type} ${service.nodes.map(({ metadata }) => metadata['state'])}`)
+    }),
+  )
+  const registration = await register({ registry, entry, log, intervalMs: 1 })
+  await registration.drain()
+  const [service] = await registry.getService('greeter')
+  t.match(service, { nodes: [{ ...entry.nodes[0], metadata: { state: 'draining' } }] })
+  await registration.drain()
+  await registration.end()
+  t.same(told, ['create ', 'update draining', 'delete '])
+  await registration.drain()
+  t.equal(await nodesOf(registry), 0, 'and it is not brought back')
+  t.same(lines, [])
+})
+
+t.test('a registry that does not answer delays the end by its answer timeout only', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  const asked: string[] = []
+  const hang = (what: string): Promise<void> => {
+    asked.push(what)
+    return new Promise(() => {})
+  }
+  let first = true
+  const silent: Registry = {
+    ...registry,
+    register: (service) => {
+      if (!first) return hang(`register ${service.nodes[0]!.metadata['state']}`)
+      first = false
+      return undefined
+    },
+    deregister: () => hang('deregister'),
+  }
+  const registration = await register({ registry: silent, entry, log, answerMs: 200 })
+  // Its timers alone keep no process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  await registration.drain()
+  await registration.end()
+  t.same(asked, ['register draining', 'deregister'])
+  t.match(lines, [/could not tell of draining/, /could not deregister/])
+  for (const line of lines) t.match(line, /no answer within \d+ ms/, 'in whole milliseconds')
+  t.match(lines[1], /no answer within 1 ms/, 'once, not for each of them')
+})

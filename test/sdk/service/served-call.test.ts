@@ -1,0 +1,251 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { GatewayError } from '../../../core/errors.ts'
+import { CLIENT_LEFT } from '../../../sdk/client/client-closed-request.ts'
+import { protobufMessage } from '../../../sdk/schema/schema.ts'
+import { type EndpointDefinition, endpoint } from '../../../sdk/service/endpoint.ts'
+import { ServedCall } from '../../../sdk/service/served-call.ts'
+import { ServedEndpoint } from '../../../sdk/service/served-endpoint.ts'
+import { type CallParts, TestCall } from '../../fixtures/served-calls.ts'
+
+/** Serves a call, and notes how its keeper was told that it is over. */
+function serve(definition: EndpointDefinition, parts: CallParts = {}) {
+  const incoming = new TestCall('A.B', parts)
+  const codes: number[] = []
+  const lines: string[] = []
+  const keeper = {
+    log: {
+      debug: () => {},
+      info: () => {},
+      warn: () => {},
+      error: (_: object, message: string) => void lines.push(message),
+    },
+    onOver: (_: ServedCall, code: number) => void codes.push(code),
+  }
+  const served = new ServedCall(
+    incoming,
+    new ServedEndpoint('greeter', 'A.B', definition),
+    keeper,
+    performance.now(),
+  )
+  served.serve()
+  return { incoming, codes, lines }
+}
+
+t.test('whoever keeps the calls is told once, with the status', async (t) => {
+  const turn = () => new Promise(setImmediate)
+  t.strictSame(serve(endpoint({ handle: () => 1 })).codes, [200])
+  t.strictSame(serve(endpoint({ request: Type.String(), handle: () => 1 })).codes, [400])
+  const hanging = endpoint({ handle: (_, ctx) => new Promise((r) => (ctx.signal.onabort = r)) })
+  const left = serve(hanging)
+  t.strictSame(left.codes, [])
+  left.incoming.cancel()
+  left.incoming.receiver.onCancel('closed')
+  await turn()
+  t.strictSame(left.codes, [CLIENT_LEFT], 'not again when the handler is done')
+  const late = serve(hanging)
+  late.incoming.cancel('timeout')
+  t.strictSame(late.codes, [408])
+  const failing = serve(
+    endpoint({
+      async handle() {
+        await turn()
+        throw new Error('nobody asked')
+      },
+    }),
+  )
+  failing.incoming.cancel()
+  await turn()
+  await turn()
+  t.strictSame(failing.codes, [CLIENT_LEFT])
+  t.strictSame(failing.lines, [], 'of a call that is over nothing is reported')
+})
+
+t.test('replies and streams in protobuf say so in their metadata', async (t) => {
+  const codec = {
+    decode: () => ({}),
+    encode: (value: unknown) => Buffer.from(JSON.stringify(value)),
+  }
+  const message = protobufMessage(Type.Object({ n: Type.Optional(Type.Integer()) }), codec)
+  const metadata = 'content-type: application/protobuf\r\n'
+  const unary = endpoint({ request: message, response: message, handle: () => ({ n: 1 }) })
+  const reply = serve(unary, { metadata }).incoming
+  t.equal(reply.replyMetadata, metadata)
+  t.equal(String(reply.replyBody), '{"n":1}')
+  const stream = endpoint({
+    request: message,
+    response: message,
+    stream: 'server',
+    handle: () => [{ n: 1 }, { n: 2 }],
+  })
+  const { incoming } = serve(stream, { metadata, stream: true })
+  await incoming.done
+  t.equal(incoming.replyMetadata, metadata)
+  t.strictSame(incoming.items, [{ n: 1 }, { n: 2 }])
+})
+
+t.test('a handler begins a stream that has no message yet, once', async (t) => {
+  let proceed: (() => void) | undefined
+  const waiting = endpoint({
+    stream: 'server',
+    async *handle(_, ctx) {
+      ctx.start()
+      await new Promise<void>((resolve) => {
+        proceed = resolve
+      })
+      yield 'a'
+      ctx.start()
+    },
+  })
+  const { incoming, codes } = serve(waiting, { stream: true })
+  t.strictSame([incoming.starts, incoming.items], [1, []])
+  proceed?.()
+  await incoming.done
+  t.strictSame([incoming.starts, incoming.items, codes], [1, ['a'], [200]])
+})
+
+t.test('only an endpoint that answers with a stream can begin one', async (t) => {
+  const unary = endpoint({ handle: (_, ctx) => ctx.start() })
+  const { incoming, lines } = serve(unary, { stream: true })
+  await incoming.done
+  t.equal(incoming.error?.code, 500)
+  t.strictSame(lines, ['the handler failed'])
+})
+
+t.test('a body too long for the protocol is a fault of the handler', async (t) => {
+  const stream = endpoint({ stream: 'server', handle: () => ['x'] })
+  const incoming = new TestCall('A.B', { stream: true })
+  incoming.sendData = () => {
+    throw new RangeError('body is longer than 16 MiB')
+  }
+  const codes: number[] = []
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+  const keeper = { log, onOver: (_: ServedCall, code: number) => void codes.push(code) }
+  new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', stream), keeper, 0).serve()
+  await incoming.done
+  t.equal(incoming.error?.code, 500)
+  t.strictSame(codes, [500])
+})
+
+t.test('a handler whose clean-up fails harms nobody', async (t) => {
+  const stubborn = {
+    [Symbol.iterator]: () => ({
+      next: () => ({ done: false, value: 'x'.repeat(300_000) }),
+      return() {
+        throw new Error('no')
+      },
+    }),
+  }
+  const { incoming, codes } = serve(
+    endpoint({ stream: 'server', handle: () => stubborn as Iterable<string> }),
+    { stream: true },
+  )
+  await new Promise(setImmediate)
+  t.doesNotThrow(() => incoming.cancel())
+  t.strictSame(codes, [CLIENT_LEFT])
+})
+
+t.test('whatever a handler throws, its call ends and is logged', async (t) => {
+  const hostile = new Proxy(new Error('hidden'), {
+    get() {
+      throw new Error('no member')
+    },
+    getPrototypeOf() {
+      throw new Error('no class')
+    },
+  })
+  for (const thrown of [Object.freeze(new Error('boo')), hostile, undefined]) {
+    const sync = serve(
+      endpoint({
+        handle() {
+          throw thrown
+        },
+      }),
+    )
+    const late = serve(
+      endpoint({
+        async handle() {
+          await undefined
+          throw thrown
+        },
+      }),
+    )
+    const stream = serve(
+      endpoint({
+        stream: 'server',
+        *handle() {
+          yield 1
+          throw thrown
+        },
+      }),
+      { stream: true },
+    )
+    for (const { incoming, codes, lines } of [sync, late, stream]) {
+      await incoming.done
+      t.match(incoming.error, { code: 500, message: 'internal error' })
+      t.strictSame([codes, lines], [[500], ['the handler failed']])
+    }
+  }
+})
+
+t.test('a log that throws harms neither the call nor the program', async (t) => {
+  const fail = () => {
+    throw new Error('disk full')
+  }
+  const codes: number[] = []
+  const keeper = {
+    log: { debug: fail, info: fail, warn: fail, error: fail },
+    onOver: (_: ServedCall, code: number) => void codes.push(code),
+  }
+  const throwing = endpoint({
+    async handle() {
+      throw new Error('boo')
+    },
+  })
+  const incoming = new TestCall('A.B')
+  new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', throwing), keeper, 0).serve()
+  await incoming.done
+  t.equal(incoming.error?.code, 500)
+  t.strictSame(codes, [500])
+})
+
+t.test('an answer whose `then` cannot be read is a fault of the handler', async (t) => {
+  const odd = new Proxy(
+    {},
+    {
+      get() {
+        throw new Error('no member')
+      },
+    },
+  )
+  const { incoming, codes, lines } = serve(endpoint({ handle: () => odd }))
+  await incoming.done
+  t.strictSame([incoming.error?.code, codes, lines], [500, [500], ['the handler failed']])
+})
+
+t.test('a reply that is too long is told to the caller, and to the log', async (t) => {
+  for (const [text, code] of [
+    ['x'.repeat(16 * 1024 * 1024 - 2), 200],
+    ['x'.repeat(16 * 1024 * 1024 - 1), 500],
+    ['ä'.repeat(8 * 1024 * 1024), 500],
+  ] as const) {
+    const { incoming, codes, lines } = serve(endpoint({ handle: () => text }))
+    await incoming.done
+    t.strictSame(codes, [code])
+    t.equal(lines.length, code === 200 ? 0 : 1)
+    if (code === 500) t.match(incoming.error, { message: 'reply must be at most 16777216 bytes' })
+  }
+})
+
+t.test('an error whose code is none is a fault, and the log says which', async (t) => {
+  const { incoming, lines } = serve(
+    endpoint({
+      handle() {
+        throw new GatewayError('a', 200, 'all is well')
+      },
+    }),
+  )
+  await incoming.done
+  t.equal(incoming.error?.code, 500)
+  t.match(lines, [/the code of an error must be from 400 to 599, got 200/])
+})

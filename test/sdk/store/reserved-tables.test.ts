@@ -1,0 +1,14 @@
+import t from 'tap'
+import { findTableOwner } from '../../../sdk/store/reserved-tables.ts'
+import { toBlobTables } from '../../../services/store/blobs.ts'
+
+t.test('those that blobs lie in are reserved for them', async (t) => {
+  const tables = Object.values(toBlobTables('acme')).map(({ table }) => table)
+  for (const table of tables) t.equal(findTableOwner(table), 'BlobStore', table)
+})
+
+t.test('a reserved table is reserved in any letter case', async (t) => {
+  t.equal(findTableOwner('AUTH'), 'the service auth')
+  t.equal(findTableOwner('Blobs.Loose'), 'BlobStore')
+  t.equal(findTableOwner('authors'), undefined)
+})

@@ -1,0 +1,225 @@
+import t, { type Test } from 'tap'
+import { Client } from '../../../sdk/client/client.ts'
+import { createContext } from '../../../sdk/context.ts'
+import { createStore, type StoreOptions } from '../../../sdk/store/store.ts'
+import type { StoreEvent } from '../../../sdk/store/store-record.ts'
+import { openPlatformStore } from '../../fixtures/platform-store.ts'
+import { createService, openRegistry } from '../../fixtures/sdk-services.ts'
+
+async function open(t: Test, options: StoreOptions = { table: 'things' }) {
+  const platform = await openPlatformStore(t)
+  return { ...platform, things: createStore(platform.client, options) }
+}
+
+t.test('what is written is read, with all that is said about it', async (t) => {
+  const { things } = await open(t)
+  const version = await things.write(
+    'a',
+    { name: 'Ann' },
+    { expirySeconds: 60, metadata: { b: 'c' } },
+  )
+  const [record, ...others] = await things.read('a')
+  t.strictSame(others, [])
+  t.match(record, {
+    key: 'a',
+    version,
+    expirySeconds: 60,
+    metadata: { b: { type: 'string', value: 'c' } },
+  })
+  t.strictSame(record!.json(), { name: 'Ann' })
+  t.equal(await things.delete('a'), undefined)
+  await t.rejects(things.read('a'), { name: 'ServiceError', code: 404 })
+})
+
+t.test('all that begin alike are read, however many pages they are', async (t) => {
+  const { things } = await open(t)
+  const keys = Array.from({ length: 2100 }, (_, i) => `k${String(i).padStart(4, '0')}`)
+  await Promise.all([...keys, 'other'].map((key) => things.write(key, key)))
+  const read = async (options: object) => (await things.read('', options)).map(({ key }) => key)
+  t.strictSame(await read({ prefix: 'k' }), keys)
+  t.strictSame(await read({ prefix: 'k', order: 'desc' }), keys.toReversed())
+  t.strictSame(await read({ prefix: 'k', offset: 5, limit: 1500 }), keys.slice(5, 1505))
+  t.strictSame(await read({ prefix: 'k', limit: 1000 }), keys.slice(0, 1000))
+  t.strictSame(
+    await read({ prefix: 'k0', suffix: '99' }),
+    keys.filter((key) => /^k0.*99$/.test(key)),
+  )
+  t.strictSame(await read({ from: 'k0002', to: 'k0004' }), ['k0002', 'k0003'])
+  const byFlag = await things.read('oth', { prefix: true })
+  t.strictSame(
+    byFlag.map(({ key }) => key),
+    ['other'],
+  )
+  t.strictSame(await read({ prefix: 'nothing' }), [])
+  t.strictSame(await things.list(), [...keys, 'other'])
+  t.strictSame(await things.list({ prefix: 'k', limit: 2, order: 'desc' }), ['k2099', 'k2098'])
+})
+
+t.test(
+  'of what is written in one turn, what is malformed is told to its writer alone',
+  async (t) => {
+    const { things } = await open(t)
+    const [one, wrong, long, two, again] = await Promise.allSettled([
+      things.write('a', '1'),
+      things.write('', 'x'),
+      things.write('c', Buffer.alloc(1024 * 1024 + 1)),
+      things.write('b', '2'),
+      things.write('a', '3'),
+    ])
+    t.match(long, {
+      status: 'rejected',
+      reason: { code: 400, message: /request\.record\.value must/ },
+    })
+    t.match(wrong, {
+      status: 'rejected',
+      reason: { code: 400, message: /request\.record\.key must/ },
+    })
+    const [a, b] = await things.read('', { from: 'a' })
+    t.match(
+      [one, two, again],
+      [{ status: 'fulfilled' }, { value: b!.version }, { value: a!.version }],
+    )
+    t.equal(a!.text(), '3', 'the last write of a key is what is there')
+  },
+)
+
+t.test('what begins in one turn takes effect in its order, whatever it is', async (t) => {
+  const { things } = await open(t)
+  await Promise.all([
+    things.write('a', '1'),
+    things.delete('a'),
+    things.write('b', '1'),
+    things.write('b', '2', { expirySeconds: 60 }),
+    things.write('c', '1', { expirySeconds: 60 }),
+    things.write('c', '2'),
+    things.delete('d'),
+    things.write('d', '1'),
+  ])
+  const found = await things.read('', { from: 'a' })
+  t.same(
+    found.map((record) => [record.key, record.text(), record.expirySeconds]),
+    [
+      ['b', '2', 60],
+      ['c', '2', 0],
+      ['d', '1', 0],
+    ],
+  )
+})
+
+t.test('what was written in the turn in which the client is closed goes on', async (t) => {
+  const { store, address } = await openPlatformStore(t)
+  const client = new Client({ address, inProcess: false })
+  const written = createStore(client, { table: 'things' }).write('a', '1')
+  client.close()
+  t.ok((await written) > 0)
+  const table = { database: 'mx', table: 'things' }
+  t.match(await store.read(table, 'a'), { key: 'a' })
+  await t.rejects(createStore(client).write('b', '1'), { message: /closed/ })
+})
+
+t.test('a condition that does not hold is 409', async (t) => {
+  const { things } = await open(t)
+  const version = await things.write('a', '1', { version: 0 })
+  await t.rejects(things.write('a', '2', { version: 0 }), { code: 409 })
+  await t.rejects(things.delete('a', { version: version + 1 }), { code: 409 })
+  await things.delete('a', { version })
+})
+
+t.test('a service has a table of its name, in the database of the namespace', async (t) => {
+  const registry = openRegistry(t)
+  const { store, client } = await openPlatformStore(t, { registry })
+  const greeter = createService(t, { registry })
+  await greeter.start()
+  t.teardown(() => greeter.client.close())
+  await createStore(greeter).write('a', '1')
+  await createStore(greeter).write('a', '1', {
+    context: createContext({ metadata: { 'mx-namespace': 'foo' } }),
+  })
+  await createStore(greeter).write('a', '1', { namespace: 'bar' })
+  await createStore(greeter, { database: 'own', table: 'mine' }).write('a', '1', {
+    namespace: 'foo',
+  })
+  await createStore(client).write('a', '1')
+  t.strictSame(await store.listTables(), [
+    { database: 'bar', table: 'greeter' },
+    { database: 'foo', table: 'greeter' },
+    { database: 'mx', table: 'greeter' },
+    { database: 'mx', table: 'mx' },
+    { database: 'own', table: 'mine' },
+  ])
+})
+
+t.test('changes are told until the loop is left', async (t) => {
+  const { things, store } = await open(t)
+  const seen: StoreEvent[] = []
+  const watching = (async () => {
+    for await (const event of things.watch({ prefix: 'a' })) {
+      seen.push(event)
+      if (event.action === 'delete') return
+    }
+  })()
+  while (seen.length === 0) await things.write('a', 'x')
+  await things.write('b', 'x')
+  await things.delete('a')
+  await watching
+  t.match(seen[0], { action: 'write', key: 'a' })
+  t.equal(seen[0]!.record!.text(), 'x')
+  t.strictSame(seen.at(-1), { action: 'delete', key: 'a' })
+  t.notOk(seen.some(({ key }) => key === 'b'))
+  t.strictSame(await store.listTables(), [{ database: 'mx', table: 'things' }])
+})
+
+t.test('a store that is stopped ends the loop with an error', async (t) => {
+  const { things, close } = await open(t)
+  const watch = things.watch()
+  const first = watch.next()
+  let isSeen = false
+  void first.then(() => {
+    isSeen = true
+  })
+  while (!isSeen) await things.write('a', 'x')
+  const loop = (async () => {
+    for await (const { key } of watch) t.equal(key, 'a')
+  })()
+  const failed = t.rejects(loop, { code: 503, message: 'the store is being stopped' })
+  await close()
+  await failed
+})
+
+t.test('a watch ends with the client that watches', async (t) => {
+  const { things, client } = await open(t)
+  const watch = things.watch()
+  const first = watch.next()
+  let isSeen = false
+  void first.then(() => {
+    isSeen = true
+  })
+  while (!isSeen) await things.write('a', 'x')
+  const loop = (async () => {
+    for await (const { key } of watch) t.equal(key, 'a')
+  })()
+  client.close()
+  await t.resolves(loop)
+})
+
+t.test('calls are made as the options say', async (t) => {
+  const { client } = await open(t)
+  const signal = AbortSignal.abort(new Error('enough'))
+  await t.rejects(createStore(client, { signal }).read('a'), { message: 'enough' })
+  await t.rejects(createStore(client).read('a', { signal }), { message: 'enough' })
+  await t.rejects(createStore(client).list({ signal }), { message: 'enough' })
+})
+
+t.test('options nobody reads are refused', async (t) => {
+  const { client, things } = await open(t)
+  const wrong = (method: string) => ({
+    name: 'TypeError',
+    message: new RegExp(`^${method}: unknown option`),
+  })
+  t.throws(() => createStore(client, { tabel: 'a' } as object), wrong('createStore'))
+  await t.rejects(things.read('a', { prefx: 'a' } as object), wrong('store.read'))
+  await t.rejects(things.write('a', '', { ttl: 1 } as object), wrong('store.write'))
+  await t.rejects(things.delete('a', { prefix: 'a' } as object), wrong('store.delete'))
+  await t.rejects(things.list({ version: 1 } as object), wrong('store.list'))
+  t.throws(() => things.watch({ from: 'a' } as object), wrong('store.watch'))
+})

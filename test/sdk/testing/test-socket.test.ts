@@ -1,0 +1,100 @@
+import t from 'tap'
+import type { Exchange } from '../../../core/exchange.ts'
+import { HeaderList } from '../../../core/http/headers.ts'
+import type { SocketReceiver } from '../../../core/listener/websocket/session.ts'
+import { createTestExchange, runPlugin } from '../../../sdk/testing.ts'
+
+function keep(seen: string[]): SocketReceiver {
+  return {
+    onMessage: (data, binary) => seen.push(`${binary ? 'bytes' : 'text'} ${Buffer.from(data)}`),
+    onDrain: () => seen.push('drain'),
+    onClose: (code, reason) => seen.push(`close ${code} ${reason}`.trim()),
+  }
+}
+
+const chat = { upgrade: true, headers: { 'sec-websocket-protocol': 'a, chat.v1' } }
+
+t.test('a test exchange plays the client of a WebSocket', async (t) => {
+  const x = createTestExchange(chat)
+  const seen: string[] = []
+  const socket = x.accept(keep(seen), { protocol: 'chat.v1', headers: new HeaderList(['a', 'b']) })!
+  t.equal(socket, x.socket)
+  t.equal(x.status, 101)
+  t.equal(x.replyHeaders.get('a'), 'b')
+  t.equal(socket.protocol, 'chat.v1')
+  t.ok(socket.send('text', false))
+  t.ok(socket.send(Buffer.from('bytes'), true))
+  t.same(socket.messages, ['text', Buffer.from('bytes')])
+  socket.sendMessage('hello')
+  socket.sendMessage(Buffer.from('hello'))
+  t.notOk(x.finished)
+  socket.leave(4000, 'done')
+  await x.done
+  t.same(seen, ['text hello', 'bytes hello', 'close 4000 done'])
+  t.match(x, { bytesIn: 10, bytesOut: 9, aborted: false })
+})
+
+t.test('a client of a test may be slow, held back, or leave all of a sudden', async (t) => {
+  const x = createTestExchange({ upgrade: true })
+  const seen: string[] = []
+  const socket = x.accept(keep(seen), { protocol: 'chat.v1' })!
+  t.equal(socket.protocol, '', 'which it did not offer')
+  socket.bufferedBytes = 2 * 1024 * 1024
+  t.notOk(socket.send('waits', false))
+  socket.drain(256 * 1024 + 1)
+  t.notOk(socket.send('waits, too', false), 'until less than 256 KiB wait')
+  socket.drain(256 * 1024)
+  t.ok(socket.send('goes out', false))
+  socket.drain()
+  socket.pause()
+  t.ok(socket.held)
+  socket.resume()
+  t.notOk(socket.held)
+  socket.leave()
+  await x.done
+  t.same(seen, ['drain', 'close 1006'])
+  t.ok(x.aborted)
+})
+
+t.test('how a WebSocket was ended is known to the test', async (t) => {
+  for (const [end, expected] of [
+    [(x) => x.socket?.close(1008, 'not you'), { code: 1008, reason: 'not you' }],
+    [(x) => x.socket?.terminate(), { code: 1006, reason: '' }],
+    [(x) => x.giveUp(new Error('bug') as never), { code: 1011, reason: 'internal error' }],
+  ] as const satisfies [(x: ReturnType<typeof createTestExchange>) => void, object][]) {
+    const x = createTestExchange({ upgrade: true })
+    const seen: string[] = []
+    x.accept(keep(seen))
+    end(x)
+    await x.done
+    t.same(x.socket?.ended, expected)
+    t.same(seen, [`close ${expected.code} ${expected.reason}`.trim()])
+  }
+})
+
+t.test('a plugin may accept, and what refuses has the last word', async (t) => {
+  const seen: string[] = []
+  const accept = { name: 'a', onRequest: (x: Exchange) => void x.accept(keep(seen)) }
+  const plain = await runPlugin(accept)
+  t.equal(plain.status, 426)
+  const hook = {
+    name: 'b',
+    onReply: () => {
+      throw new Error('broken')
+    },
+  }
+  const broken = await runPlugin([accept, hook], { upgrade: true })
+  t.equal(broken.status, 500)
+  const other = {
+    name: 'b',
+    onReply: (x: Exchange) => {
+      x.status = 404
+    },
+  }
+  const refused = await runPlugin([accept, other], { upgrade: true })
+  t.equal(refused.status, 404)
+  t.same(seen, [])
+  const x = createTestExchange({ upgrade: true })
+  x.reply(401)
+  t.equal(x.accept(keep(seen)), undefined)
+})

@@ -1,0 +1,105 @@
+import { DiagLogLevel, diag } from '@opentelemetry/api'
+import t from 'tap'
+import { openTracer } from '../../../sdk/tracing/open-tracer.ts'
+import { exportTo, openOtlpCollector, setVariables } from '../../fixtures/otlp-collector.ts'
+
+const nothing = (): void => {}
+
+t.test('without an endpoint there is no tracer, and what is wrong is told once', async (t) => {
+  const lines: string[] = []
+  const warn = (_: object, message: string): void => void lines.push(message)
+  const log = { debug: nothing, info: nothing, warn, error: nothing }
+  setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: 'nowhere' })
+  t.equal(await openTracer({ name: 'a' }, log), undefined)
+  t.equal(await openTracer({ name: 'b' }, log), undefined)
+  t.equal(lines.length, 1)
+  t.match(lines[0], /no traces are exported: OTEL_EXPORTER_OTLP_ENDPOINT must be a URL/)
+})
+
+t.test('what is wrong with variables is told once, by name, and the rest holds', async (t) => {
+  const collector = await openOtlpCollector(t)
+  exportTo(t, collector)
+  setVariables(t, {
+    OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem',
+    OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: '/nowhere/key.pem',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '10s',
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'zip',
+    OTEL_EXPORTER_OTLP_HEADERS: 'api-key=1,secret',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+    OTEL_BSP_SCHEDULE_DELAY: 'soon',
+    OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: 'few',
+    OTEL_TRACES_SAMPLER: 'half',
+  })
+  const lines: string[] = []
+  const warn = (_: object, message: string): void => void lines.push(message)
+  const log = { debug: nothing, info: nothing, warn, error: nothing }
+  for (const name of ['a', 'b']) {
+    const opened = await openTracer({ name }, log)
+    opened!.tracer.start('of it', { kind: 'server' }).end()
+    await opened!.close()
+  }
+  t.equal(collector.spans.length, 2)
+  const expected = [
+    /^OTEL_EXPORTER_OTLP_CERTIFICATE must be a file that can be read, got "\/nowhere\/ca.pem"/,
+    /^OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY must be a file/,
+    /OTEL_EXPORTER_OTLP_TIMEOUT, expected a number/,
+    /OTEL_EXPORTER_OTLP_COMPRESSION is invalid, expected 'none' or 'gzip'/,
+    /^OTEL_EXPORTER_OTLP_HEADERS must be pairs/,
+    /^OTEL_EXPORTER_OTLP_PROTOCOL is http\/protobuf/,
+    /OTEL_BSP_SCHEDULE_DELAY, expected a number/,
+    /OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT, expected a number/,
+    /^OTEL_TRACES_SAMPLER must be one of/,
+  ]
+  for (const each of expected)
+    t.equal(lines.filter((line) => each.test(line)).length, 1, String(each))
+  t.equal(lines.length, expected.length, lines.join('\n'))
+  t.notMatch(lines.join(), 'secret')
+})
+
+t.test("a program's own logger of the libraries stays, and is told", async (t) => {
+  const said: string[] = []
+  const own = (message: string): void => void said.push(message)
+  diag.setLogger(
+    { error: own, warn: own, info: nothing, debug: nothing, verbose: nothing },
+    DiagLogLevel.WARN,
+  )
+  t.teardown(() => diag.disable())
+  exportTo(t, { url: 'http://127.0.0.1:1' })
+  setVariables(t, { OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/other.pem' })
+  const lines: string[] = []
+  const warn = (_: object, message: string): void => void lines.push(message)
+  const opened = await openTracer(
+    { name: 'a' },
+    { debug: nothing, info: nothing, warn, error: nothing },
+  )
+  await opened!.close()
+  diag.warn('still there')
+  t.same(said, ['Failed to read root certificate file', 'still there'])
+  t.same(lines, [])
+})
+
+t.test(
+  'services of a process share what sends their spans, until the last is closed',
+  async (t) => {
+    const collector = await openOtlpCollector(t)
+    exportTo(t, collector)
+    setVariables(t, { OTEL_BSP_SCHEDULE_DELAY: '60000' })
+    const log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+    const [a, b] = await Promise.all([
+      openTracer({ name: 'a' }, log),
+      openTracer({ name: 'b' }, log),
+    ])
+    a!.tracer.start('of a', { kind: 'server' }).end()
+    await a!.close()
+    await a!.close()
+    t.equal(collector.spans.length, 0, 'b goes on')
+    b!.tracer.start('of b', { kind: 'server' }).end()
+    await b!.close()
+    t.same(collector.spans.map(({ service }) => service).sort(), ['a', 'b'])
+    t.equal(collector.requests.length, 1)
+    const again = await openTracer({ name: 'c' }, log)
+    again!.tracer.start('of c', { kind: 'server' }).end()
+    await again!.close()
+    t.equal(collector.spans.length, 3)
+  },
+)

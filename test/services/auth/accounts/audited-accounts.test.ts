@@ -1,0 +1,25 @@
+import t from 'tap'
+import { auditAccounts } from '../../../../services/auth/accounts/audited-accounts.ts'
+import { openAuthParts } from '../../../fixtures/auth-parts.ts'
+
+t.test('what other parts of the server change is told, and what fails is not', async (t) => {
+  const parts = await openAuthParts(t)
+  const told: string[] = []
+  const accounts = auditAccounts(parts.accounts, (ctx, action, { namespace, target }) => {
+    told.push(`${ctx === undefined ? 'server' : 'somebody'} ${action} ${namespace}/${target}`)
+  })
+  const made = await accounts.create('acme', { id: 'shop', secret: 'correct horse' }, 'x')
+  t.equal(made.secret, 'correct horse')
+  await t.rejects(accounts.create('acme', { id: 'shop' }, 'x'), { code: 400 })
+  await accounts.changeSecret('acme', 'shop', { old: undefined, new: 'battery staple' }, 'x')
+  t.equal((await accounts.logIn('acme', 'shop', 'battery staple', 'x')).id, 'shop')
+  await accounts.revoke('acme', 'shop', 'x')
+  t.equal(await accounts.delete('acme', 'shop', 'x'), true)
+  t.equal(await accounts.delete('acme', 'shop', 'x'), false)
+  t.same(told, [
+    'server account.create acme/shop',
+    'server account.change-secret acme/shop',
+    'server account.revoke acme/shop',
+    'server account.delete acme/shop',
+  ])
+})

@@ -1,0 +1,17 @@
+import t from 'tap'
+import { createOnceAMinute } from '../../../services/auth/audit-throttle.ts'
+
+t.test('a name is the first one once a minute, and of all names a hundred are', (t) => {
+  let now = 1_000_000
+  const isFirst = createOnceAMinute(() => now)
+  t.ok(isFirst('a'))
+  t.notOk(isFirst('a'))
+  now += 59_999
+  t.notOk(isFirst('a'))
+  for (let i = 1; i < 100; i++) t.ok(isFirst(`b${i}`))
+  t.notOk(isFirst('c'))
+  now += 1
+  t.ok(isFirst('a'))
+  t.ok(isFirst('c'))
+  t.end()
+})

@@ -1,0 +1,101 @@
+import t, { type Test } from 'tap'
+import type { Account, Rule } from '../../../core/contracts/auth.ts'
+import { createSource } from '../../../services/auth/local-source.ts'
+import { revokeAccount } from '../../../services/auth/tokens/revocation-store.ts'
+import { openAuthParts } from '../../fixtures/auth-parts.ts'
+
+const ID = 'auth.Rules.Create'
+const LOGIN: Rule = {
+  id: 'login',
+  scope: '',
+  access: 'GRANTED',
+  resource: { type: 'service', name: 'auth', endpoint: '*' },
+  priority: 0,
+}
+
+async function open(t: Test) {
+  const parts = await openAuthParts(t)
+  const stop = new AbortController()
+  t.teardown(() => stop.abort())
+  return { ...parts, source: createSource(parts), stop }
+}
+
+async function next<T>(told: AsyncIterator<T>): Promise<T> {
+  const { done, value } = await told.next()
+  if (done === true) throw new Error('nothing more is told')
+  return value
+}
+
+t.test('all rules of a namespace are told, at once and after each change', async (t) => {
+  const { source, rules, stop } = await open(t)
+  const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
+  const ids = async () => (await next(told)).map(({ id }) => id)
+  t.same(await ids(), ['default'])
+  await rules.create('acme', LOGIN, {}, ID)
+  await rules.create('mxa', LOGIN, {}, ID)
+  await rules.create('mx', LOGIN, {}, ID)
+  t.same(await ids(), ['default', 'login'])
+  await rules.delete('mx', 'default', {}, ID)
+  t.same(await ids(), ['login'])
+  const end = told.next()
+  stop.abort()
+  t.same(await end, { done: true, value: undefined })
+})
+
+t.test(
+  'namespaces that have rules of their own are told, at once and when there are more',
+  async (t) => {
+    const { source, rules, stop } = await open(t)
+    await rules.create('acme', LOGIN, {}, ID)
+    const told = source.watchNamespaces(stop.signal)[Symbol.asyncIterator]()
+    t.same(await next(told), new Set(['acme']))
+    await rules.create('mx', LOGIN, {}, ID)
+    await rules.create('acme', { ...LOGIN, id: 'another' }, {}, ID)
+    t.same(await next(told), new Set(['acme', 'mx']))
+    const more = next(told)
+    await rules.create('mx', { ...LOGIN, id: 'another' }, {}, ID)
+    await rules.create('shop', LOGIN, {}, ID)
+    t.same(await more, new Set(['acme', 'mx', 'shop']))
+  },
+)
+
+t.test(
+  'rules that change faster than they are taken are told once, as they are then',
+  async (t) => {
+    const { source, rules, stop } = await open(t)
+    const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
+    await next(told)
+    for (const id of ['a', 'b', 'c']) await rules.create('mx', { ...LOGIN, id }, {}, ID)
+    t.equal((await next(told)).length, 4)
+  },
+)
+
+t.test('rules that cannot be read end their watch with an error', async (t) => {
+  const { source, store, stop } = await open(t)
+  await store.close()
+  const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
+  await t.rejects(told.next(), { code: 503 })
+})
+
+t.test('keys and revocations are told, at once and after each change', async (t) => {
+  const { source, keys, store, clock, stop } = await open(t)
+  const told = source.watchTokens(stop.signal)[Symbol.asyncIterator]()
+  const first = await next(told)
+  t.same([...first.keys.keys()], [keys.current().id])
+  const rotated = await keys.rotate(false, ID)
+  t.same([...(await next(told)).keys.keys()].sort(), [keys.current().id, rotated].sort())
+  await store.commit([revokeAccount('mx', 'jane', clock.ms + 1, clock.ms)])
+  const { isRevoked } = await next(told)
+  const known = { scopes: [], metadata: {}, issuer: 'mx' }
+  const account: Account = { id: 'jane', name: 'jane', type: 'user', ...known }
+  const session = { account, id: 'x', issuedMs: clock.ms, endsMs: clock.ms + 1000 }
+  t.equal(isRevoked(session), true)
+  t.equal(isRevoked({ ...session, issuedMs: clock.ms + 1 }), false)
+  t.equal(isRevoked({ ...session, account: { ...account, issuer: 'acme' } }), false)
+})
+
+t.test('who gives up before a watch has begun is told nothing', async (t) => {
+  const { source } = await open(t)
+  const told = source.watchRules('mx', AbortSignal.abort())[Symbol.asyncIterator]()
+  t.same(await told.next(), { done: true, value: undefined })
+})

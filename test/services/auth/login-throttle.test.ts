@@ -1,0 +1,30 @@
+import t from 'tap'
+import { createLoginLimit } from '../../../core/auth/token/login-limit.ts'
+import { createContext } from '../../../sdk/context.ts'
+import { badRequest } from '../../../sdk/errors.ts'
+import { createAttemptLogin } from '../../../services/auth/login-throttle.ts'
+
+const WHAT = { namespace: 'mx', id: 'jane' }
+
+t.test('what was wrong is told and counted, what the server failed to do is not', async (t) => {
+  const told: unknown[] = []
+  const attempt = createAttemptLogin(
+    createLoginLimit(() => 0),
+    (_ctx, action, what) => void told.push([action, what]),
+  )
+  const ctx = createContext({ endpoint: 'Auth.Token', metadata: { 'mx-address': '192.0.2.1' } })
+  t.equal(await attempt(ctx, WHAT, async () => 'in'), 'in')
+  const fail = (error: Error) =>
+    attempt(ctx, WHAT, async () => {
+      throw error
+    })
+  for (let i = 0; i < 10; i++) await t.rejects(fail(new Error('away')), { message: 'away' })
+  t.same(told, [])
+  for (let i = 0; i < 5; i++) await t.rejects(fail(badRequest('auth', 'wrong')), { code: 400 })
+  t.same(told[0], ['login.failed', { namespace: 'mx', target: 'jane' }])
+  t.equal(told.length, 5)
+  await t.rejects(fail(badRequest('auth', 'wrong')), { code: 429, id: 'auth.Auth.Token' })
+  t.same(told[5], ['login.refused', { namespace: 'mx', target: 'jane' }])
+  await t.rejects(fail(badRequest('auth', 'wrong')), { code: 429 })
+  t.equal(told.length, 6, 'what was not tried did not fail')
+})

@@ -1,0 +1,64 @@
+import t from 'tap'
+import { follow } from '../../../services/auth/observable-value.ts'
+
+/** Something that can be changed. */
+function open() {
+  const state = { value: 0, watchers: 0, tell: () => {} }
+  const followed = {
+    read: () => state.value,
+    watch(onNews: () => void) {
+      state.watchers++
+      state.tell = onNews
+      return () => {
+        state.watchers--
+      }
+    },
+  }
+  const change = (value: number): void => {
+    state.value = value
+    state.tell()
+  }
+  return { state, followed, change }
+}
+
+t.test('what there is is told at once and after changes, the last of them', async (t) => {
+  const { followed, change, state } = open()
+  const stop = new AbortController()
+  const told = follow(stop.signal, followed)[Symbol.asyncIterator]()
+  t.same(await told.next(), { done: false, value: 0 })
+  change(1)
+  change(2)
+  t.same(await told.next(), { done: false, value: 2 })
+  const end = told.next()
+  stop.abort()
+  t.same(await end, { done: true, value: undefined })
+  t.equal(state.watchers, 0)
+})
+
+t.test('who leaves is told nothing any more', async (t) => {
+  const { followed, state } = open()
+  for await (const value of follow(new AbortController().signal, followed)) {
+    t.equal(value, 0)
+    break
+  }
+  t.equal(state.watchers, 0)
+})
+
+t.test('what fails is told, unless it was given up', async (t) => {
+  const stop = new AbortController()
+  const read = async (): Promise<number> => {
+    throw new Error('away')
+  }
+  const { followed, state } = open()
+  const failing = { ...followed, read }
+  await t.rejects(follow(stop.signal, failing)[Symbol.asyncIterator]().next(), { message: 'away' })
+  t.equal(state.watchers, 0)
+  const given = {
+    ...followed,
+    read() {
+      stop.abort()
+      return read()
+    },
+  }
+  t.match(await follow(stop.signal, given)[Symbol.asyncIterator]().next(), { done: true })
+})

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { createContext } from '../../../../sdk/context.ts'
+import { badRequest } from '../../../../sdk/errors.ts'
+import type { FamilyRecord } from '../../../../services/auth/records.ts'
+import { createAttemptRefresh } from '../../../../services/auth/tokens/refresh-throttle.ts'
+
+const GIVEN = { namespace: 'acme', token: 'x', lifeS: 60 }
+
+t.test('what was used before is told each time, what is not known is not', async (t) => {
+  const told: unknown[] = []
+  let answer: ['reused' | 'unknown', { namespace: string; account: string } | undefined]
+  const attempt = createAttemptRefresh({
+    tokens: {
+      async refresh(_token, { errorId }, onWrong) {
+        onWrong(answer[0], answer[1] as FamilyRecord | undefined)
+        throw badRequest(errorId, 'wrong')
+      },
+    },
+    audit: (_ctx, action, what) => void told.push([action, what]),
+    nowMs: () => 0,
+  })
+  const from = async (address: string) => {
+    const ctx = createContext({ endpoint: 'Auth.Token', metadata: { 'mx-address': address } })
+    await t.rejects(
+      attempt(ctx, GIVEN, () => {}),
+      { code: 400, id: 'auth.Auth.Token' },
+    )
+  }
+  answer = ['reused', { namespace: 'mx', account: 'jane' }]
+  for (let i = 0; i < 2; i++) await from('2001:db8::1')
+  const reused = ['token.reused', { namespace: 'mx', target: 'jane' }]
+  t.same(told, [reused, reused])
+  answer = ['unknown', undefined]
+  for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1']) await from(address)
+  const unknown = ['refresh.failed', { namespace: 'acme', target: '' }]
+  t.same(told.slice(2), [unknown, unknown], 'of two networks')
+})

@@ -1,0 +1,69 @@
+import t from 'tap'
+import type { Session } from '../../../../core/contracts/auth.ts'
+import {
+  nextSecond,
+  revokeAccount,
+  revokeSession,
+  revokeToken,
+} from '../../../../services/auth/tokens/revocation-store.ts'
+import { until } from '../../../contracts/registry.ts'
+import { openAuthParts } from '../../../fixtures/auth-parts.ts'
+
+const SESSION: Session = {
+  account: {
+    ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx', scopes: [], metadata: {} },
+  },
+  ...{ id: 's1.t1', issuedMs: 1_800_000_000_000, endsMs: 1_800_003_600_000 },
+}
+
+t.test('what is revoked counts for all servers of a store, until it has ended', async (t) => {
+  const one = await openAuthParts(t)
+  const { store, clock } = one
+  await store.commit([revokeSession('s1', clock.ms)])
+  const two = await openAuthParts(t, { store, clock })
+  t.ok(two.revoked.isRevoked(SESSION), 'also for one that starts later')
+  await until(() => one.revoked.isRevoked(SESSION))
+  await store.commit([revokeAccount('mx', 'john', nextSecond(clock.ms), clock.ms)])
+  await until(() => one.revoked.list().length === 2)
+  t.match(one.revoked.list()[1], { account: 'john', before: 1_800_000_001_000 })
+  clock.ms += 3_660_000
+  t.same(one.revoked.list(), [])
+  await until(async () => {
+    const { records } = await store.list({ database: 'mx', table: 'auth' }, { prefix: 'revoked/' })
+    return records.length === 0
+  })
+})
+
+t.test(
+  'a token that is revoked alone is remembered until no clock takes it any more',
+  async (t) => {
+    const { store, clock, revoked } = await openAuthParts(t)
+    await store.commit([revokeToken('s1.t1', SESSION.endsMs)])
+    await until(() => revoked.isRevoked(SESSION))
+    clock.ms = SESSION.endsMs + 29_999
+    t.equal(revoked.list().length, 1)
+    clock.ms += 1
+    t.same(revoked.list(), [])
+  },
+)
+
+t.test('each is told once to who listens', async (t) => {
+  const { store, clock, revoked } = await openAuthParts(t)
+  const told: unknown[] = []
+  const stop = revoked.onRevoked((news) => void told.push(...news))
+  await store.commit([revokeSession('a', clock.ms)])
+  await store.commit([revokeSession('a', clock.ms)])
+  await store.commit([revokeSession('b', clock.ms)])
+  await until(() => told.length === 2)
+  t.match(told, [{ id: 'a' }, { id: 'b' }])
+  stop()
+  await store.commit([revokeSession('c', clock.ms)])
+  await until(() => revoked.list().length === 3)
+  t.equal(told.length, 2)
+})
+
+t.test('tokens of a second are all issued before the next one', (t) => {
+  t.equal(nextSecond(1_000), 2_000)
+  t.equal(nextSecond(1_999), 2_000)
+  t.end()
+})

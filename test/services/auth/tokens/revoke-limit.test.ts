@@ -1,0 +1,22 @@
+import t from 'tap'
+import { createRevokeLimit } from '../../../../services/auth/tokens/revoke-limit.ts'
+
+const ID = 'auth.Auth.Revoke'
+const JANE = { namespace: 'mx', account: 'jane' }
+
+t.test('of an account so many access tokens are revoked one by one, then it is 429', (t) => {
+  let now = 1_000_000
+  const count = createRevokeLimit(() => now)
+  for (let i = 0; i < 3600; i++) count(JANE, ID)
+  now += 600_000
+  t.throws(() => count(JANE, ID), {
+    ...{ id: ID, code: 429, headers: ['retry-after', '3000'] },
+    message:
+      '3600 access tokens of jane were revoked within an hour: revoke the refresh token of its login, or all of the account by request.id',
+  })
+  count({ namespace: 'acme', account: 'jane' }, ID)
+  count({ namespace: 'mx', account: 'john' }, ID)
+  now += 3000_000
+  count(JANE, ID)
+  t.end()
+})

@@ -1,0 +1,170 @@
+import { generateKeyPairSync } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { issueToken, verifyToken } from '../../../../core/auth/token/access-token.ts'
+import type { Account } from '../../../../core/contracts/auth.ts'
+import { parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
+import {
+  type AuthParts,
+  type AuthPartsOptions,
+  openAuthParts,
+} from '../../../fixtures/auth-parts.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+
+const ID = 'auth.Auth.RotateKey'
+const HOUR_MS = 3600 * 1000
+const sealer = parseSecretKey(Buffer.alloc(32, 1).toString('base64'), 'key')
+const otherSealer = parseSecretKey(Buffer.alloc(32, 2).toString('base64'), 'key')
+const ACCOUNT: Account = {
+  ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx', scopes: [], metadata: {} },
+}
+
+/** Another server of the same store, with the same clock. */
+function join(t: Test, { store, clock }: AuthParts, options: AuthPartsOptions = {}) {
+  return openAuthParts(t, { store, clock, ...options })
+}
+
+function sign({ keys, clock }: AuthParts): Promise<string> {
+  return issueToken(ACCOUNT, {
+    ...{ key: keys.current(), id: 'a.b', nowMs: clock.ms, lifeS: 3600 },
+  })
+}
+
+function verify({ keys, clock }: AuthParts, token: string): Promise<unknown> {
+  return verifyToken(token, keys.all(), clock.ms)
+}
+
+t.test('a server has a key from its first start on, and the same after a restart', async (t) => {
+  const first = await openAuthParts(t, { sealer })
+  const token = await sign(first)
+  first.keys.close()
+  const second = await join(t, first, { sealer })
+  t.equal(second.keys.current().id, first.keys.current().id)
+  t.equal(second.keys.all().size, 1)
+  await verify(second, token)
+  t.same(second.warnings, [])
+})
+
+t.test(
+  'a private key cannot be read in the store, and without a key for it that is told',
+  async (t) => {
+    const secret = (parts: AuthParts) =>
+      parts.keys.current().privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64')
+    const dump = async ({ store }: AuthParts) => {
+      const { records } = await store.list({ database: 'mx', table: 'auth' })
+      return records.map(({ value }) => Buffer.from(value).toString()).join('\n')
+    }
+    const sealed = await openAuthParts(t, { sealer })
+    t.notOk((await dump(sealed)).includes(secret(sealed)))
+    const open = await openAuthParts(t)
+    t.ok((await dump(open)).includes(secret(open)))
+    t.match(open.warnings, [/kept in the store as they are: set MX_CONFIG_SECRET_KEY/])
+  },
+)
+
+t.test(
+  'a new key is known to all servers before it signs, and the old one proves what it signed',
+  async (t) => {
+    const one = await openAuthParts(t, { sealer })
+    const two = await join(t, one, { sealer })
+    const old = one.keys.current().id
+    const before = await sign(one)
+    const id = await one.keys.rotate(false, ID)
+    t.equal(one.keys.current().id, old, 'not yet')
+    await until(() => two.keys.all().has(id))
+    one.clock.ms += 2_000
+    t.equal(one.keys.current().id, id)
+    t.equal(two.keys.current().id, id)
+    for (const parts of [one, two]) {
+      await verify(parts, before)
+      await verify(parts, await sign(one))
+    }
+    one.clock.ms += HOUR_MS + 65_000
+    await until(() => !one.keys.all().has(old))
+    t.same(
+      [...two.keys.all().keys()],
+      [id],
+      'it is forgotten everywhere once all it signed has ended',
+    )
+  },
+)
+
+t.test('old keys can be dropped: what they signed is good for nothing, at once', async (t) => {
+  const one = await openAuthParts(t, { sealer })
+  const two = await join(t, one, { sealer })
+  const token = await sign(one)
+  const id = await one.keys.rotate(true, ID)
+  t.equal(one.keys.current().id, id)
+  await t.rejects(verify(one, token), { name: 'TokenError' })
+  await until(() => two.keys.all().has(id) && two.keys.all().size === 1)
+  t.equal(two.keys.current().id, id)
+})
+
+t.test('changes of keys at the same time all happen', async (t) => {
+  const one = await openAuthParts(t, { sealer })
+  const two = await join(t, one, { sealer })
+  const ids = await Promise.all([one, two, one].map(({ keys }) => keys.rotate(false, ID)))
+  one.clock.ms += 2_000
+  await until(() => ids.every((id) => two.keys.all().has(id)))
+  t.equal(one.keys.current().id, two.keys.current().id)
+})
+
+t.test('a key of 90 days is replaced', async (t) => {
+  const one = await openAuthParts(t, { sealer })
+  const old = one.keys.current().id
+  one.clock.ms += 89 * 24 * HOUR_MS
+  await join(t, one, { sealer })
+  t.equal(one.keys.all().size, 1)
+  one.clock.ms += 2 * 24 * HOUR_MS
+  const two = await join(t, one, { sealer })
+  await until(() => two.keys.all().size === 2)
+  two.clock.ms += 2_000
+  t.not(two.keys.current().id, old)
+})
+
+t.test(
+  'a server that cannot read the key makes another one, and takes what the old one signed',
+  async (t) => {
+    const one = await openAuthParts(t, { sealer })
+    const token = await sign(one)
+    const two = await join(t, one, { sealer: otherSealer })
+    t.not(two.keys.current().id, one.keys.current().id)
+    await verify(two, token)
+    await until(() => one.keys.all().size === 2)
+    await verify(one, await sign(one))
+    t.match(one.warnings, [/another server of this store has replaced the key/])
+  },
+)
+
+t.test('a key that is given signs, is kept nowhere, and is not replaced here', async (t) => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const made = await openAuthParts(t, { sealer })
+  const given = await join(t, made, { privateKey })
+  const token = await sign(given)
+  await until(() => made.keys.all().size === 2)
+  await verify(made, token)
+  await t.rejects(given.keys.rotate(false, ID), { code: 409, message: /MX_AUTH_PRIVATE_KEY/ })
+  given.keys.close()
+  const again = await join(t, made, { privateKey })
+  t.equal(again.keys.current().id, given.keys.current().id)
+  t.equal(again.keys.all().size, 2)
+  const without = await join(t, made, { sealer })
+  t.not(without.keys.current().id, given.keys.current().id)
+  await verify(without, token)
+})
+
+t.test('each key that nobody asked for is told, once', async (t) => {
+  const told: string[] = []
+  const onReplaced = (id: string): void => void told.push(id)
+  const one = await openAuthParts(t, { sealer, onReplaced })
+  t.same(told, [one.keys.current().id], 'the first one')
+  await one.keys.rotate(false, ID)
+  await join(t, one, { sealer, onReplaced })
+  t.equal(told.length, 1, 'neither one that was asked for, nor one that is there')
+  one.clock.ms += 91 * 24 * HOUR_MS
+  const old = await join(t, one, { sealer, onReplaced })
+  await until(() => told.length === 2)
+  await until(() => old.keys.all().has(told[1]!))
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const given = await join(t, one, { privateKey, onReplaced })
+  t.same(told.slice(2), [given.keys.current().id])
+})

@@ -1,0 +1,41 @@
+import t from 'tap'
+import type { StoreWrite } from '../../../../domain/store/store.ts'
+import { revokeSession } from '../../../../services/auth/tokens/revocation-store.ts'
+import { tellTokens } from '../../../../services/auth/tokens/stream-token-state.ts'
+import { until } from '../../../contracts/registry.ts'
+import { openAuthParts } from '../../../fixtures/auth-parts.ts'
+import { nextOf } from '../../../fixtures/platform-auth.ts'
+
+t.test('keys and revocations are told, pages of them where there are many', async (t) => {
+  const { store, clock, keys, revoked } = await openAuthParts(t)
+  const writes: StoreWrite[] = []
+  for (let i = 0; i < 1500; i++) writes.push(revokeSession(`t${i}`, clock.ms))
+  await store.commit(writes)
+  await until(() => revoked.list().length === 1500)
+  const stop = new AbortController()
+  const options = { keys, revoked, signal: stop.signal, isFor: () => true }
+  const told = tellTokens(options)[Symbol.asyncIterator]()
+  const first = await nextOf(told)
+  t.same([first.keys.length, first.revoked.length], [1, 1000])
+  t.equal((await nextOf(told)).revoked.length, 500)
+  const next = told.next()
+  await store.commit([revokeSession('last', clock.ms)])
+  t.match(await next, { value: { revoked: [{ id: 'last' }] } })
+  const end = told.next()
+  stop.abort()
+  t.match(await end, { done: true })
+})
+
+t.test('who is not told of a revocation is told nothing', async (t) => {
+  const { store, clock, keys, revoked } = await openAuthParts(t)
+  const stop = new AbortController()
+  const options = { keys, revoked, signal: stop.signal, isFor: () => false }
+  const told = tellTokens(options)[Symbol.asyncIterator]()
+  t.same((await nextOf(told)).revoked, [])
+  const next = told.next()
+  await store.commit([revokeSession('one', clock.ms)])
+  await until(() => revoked.list().length === 1)
+  await keys.rotate(false, 'auth')
+  t.match(await next, { value: { keys: { length: 2 }, revoked: [] } })
+  stop.abort()
+})

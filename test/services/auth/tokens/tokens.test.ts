@@ -1,0 +1,290 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../../adapters/store/memory.ts'
+import { storeFull } from '../../../../domain/store/errors.ts'
+import type { FamilyRecord } from '../../../../services/auth/records.ts'
+import { createTokens, LIFE_S } from '../../../../services/auth/tokens/tokens.ts'
+import { type AuthPartsOptions, openAuthParts } from '../../../fixtures/auth-parts.ts'
+
+const ID = 'auth.Auth.Token'
+const WRONG = { code: 400, id: ID, message: /^refresh token not correct or used before/ }
+const DAY_MS = 24 * 3600 * 1000
+
+async function open(t: Test, options: AuthPartsOptions = {}) {
+  const parts = await openAuthParts(t, options)
+  const tokens = createTokens(parts)
+  const { account } = await parts.accounts.create('mx', { id: 'jane', scopes: ['reader'] }, ID)
+  const reused: (FamilyRecord | undefined)[] = []
+  const unknown: (FamilyRecord | undefined)[] = []
+  const refresh = (token: string) =>
+    tokens.refresh(
+      token,
+      { lifeS: LIFE_S, errorId: ID },
+      (why, family) => void (why === 'reused' ? reused : unknown).push(family),
+    )
+  /** Whom a token stands for, or why it is not taken. */
+  const look = (token: string) =>
+    tokens.inspect(token).then(
+      ({ account }) => account.id,
+      (error: Error) => error.message,
+    )
+  const revoke = (token: string) => tokens.revoke(token, ID)
+  return { ...parts, tokens, account, reused, unknown, refresh, look, revoke }
+}
+
+t.test('an access token says what the account is, for as long as it was asked for', async (t) => {
+  const { tokens, account, clock } = await open(t)
+  const { accessToken, created, expiry } = await tokens.begin(account, 60)
+  t.same([created, expiry], [1_800_000_000, 1_800_000_060])
+  const session = await tokens.inspect(accessToken)
+  t.same(session.account, {
+    ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx' },
+    ...{ scopes: ['reader'], metadata: {} },
+  })
+  t.match(session.id, /^[\w-]{22}\.[\da-f-]{36}$/)
+  clock.ms += 91_000
+  await t.rejects(tokens.inspect(accessToken), { name: 'TokenError', message: /exp/ })
+})
+
+t.test('a refresh token is used up by its use, and each gives the next one', async (t) => {
+  const { tokens, account, refresh, look } = await open(t)
+  let { refreshToken } = await tokens.begin(account, 60)
+  const seen = new Set([refreshToken])
+  for (let i = 0; i < 3; i++) {
+    const pair = await refresh(refreshToken)
+    t.equal(await look(pair.accessToken), 'jane')
+    refreshToken = pair.refreshToken
+    t.notOk(seen.has(refreshToken))
+    seen.add(refreshToken)
+  }
+})
+
+t.test(
+  'where the store is full whoever logs in, or has, gets access tokens all the same',
+  async (t) => {
+    let isFull = false
+    const memory = createMemoryStore()
+    const { tokens, account, refresh, look, revoke, clock, reused } = await open(t, {
+      adapter: {
+        ...memory,
+        commit(groups, nowMs) {
+          if (isFull) throw storeFull(new Error('no room'))
+          return memory.commit(groups, nowMs)
+        },
+      },
+    })
+    const { refreshToken } = await tokens.begin(account, 60)
+    isFull = true
+    const late = await tokens.begin(account, 60)
+    t.equal(await look(late.accessToken), 'jane')
+    await t.rejects(refresh(late.refreshToken), WRONG, 'it could not be kept')
+    clock.ms += 11_000
+    for (let i = 0; i < 2; i++) {
+      const pair = await refresh(refreshToken)
+      t.equal(pair.refreshToken, refreshToken, 'is not used up')
+      t.equal(await look(pair.accessToken), 'jane')
+    }
+    await t.rejects(revoke(refreshToken), { code: 507 }, 'what has to be kept is refused')
+    isFull = false
+    const next = await refresh(refreshToken)
+    t.not(next.refreshToken, refreshToken)
+    isFull = true
+    t.equal((await refresh(refreshToken)).refreshToken, next.refreshToken, 'who lost the answer')
+    clock.ms += 11_000
+    await t.rejects(refresh(refreshToken), { code: 507 }, 'one that was used up gets nothing')
+    isFull = false
+    await t.rejects(refresh(refreshToken), WRONG)
+    t.equal(reused.length, 1)
+    t.equal(await look(next.accessToken), 'revoked')
+  },
+)
+
+t.test('no refresh token is kept as it is', async (t) => {
+  const { tokens, account, store, refresh } = await open(t)
+  const first = await tokens.begin(account, 60)
+  const second = await refresh(first.refreshToken)
+  const { records } = await store.list({ database: 'mx', table: 'auth' })
+  const kept = records.map(({ key, value }) => `${key} ${Buffer.from(value)}`).join('\n')
+  for (const { refreshToken } of [first, second]) t.notOk(kept.includes(refreshToken.slice(24)))
+})
+
+t.test('who uses a refresh token that was used up ends all that came of its login', async (t) => {
+  const { tokens, account, refresh, look, clock, reused } = await open(t)
+  const stolen = await tokens.begin(account, 60)
+  const other = await tokens.begin(account, 60)
+  const next = await refresh(stolen.refreshToken)
+  const last = await refresh(next.refreshToken)
+  clock.ms += 11_000
+  await t.rejects(refresh(next.refreshToken), WRONG)
+  t.match(reused, [{ namespace: 'mx', account: 'jane' }])
+  await t.rejects(refresh(last.refreshToken), WRONG)
+  for (const { accessToken } of [stolen, next, last])
+    await t.resolveMatch(look(accessToken), 'revoked')
+  t.equal(await look(other.accessToken), 'jane', 'another login goes on')
+  await refresh(other.refreshToken)
+  t.equal(reused.length, 1)
+})
+
+t.test('everybody who refreshes with one token within 10 s gets the same successor', async (t) => {
+  const { tokens, account, refresh, look, clock, reused } = await open(t)
+  const { refreshToken } = await tokens.begin(account, 60)
+  const racers = await Promise.all([refresh(refreshToken), refresh(refreshToken)])
+  clock.ms += 9_000
+  racers.push(await refresh(refreshToken))
+  t.equal(new Set(racers.map((pair) => pair.refreshToken)).size, 1)
+  for (const { accessToken } of racers) t.equal(await look(accessToken), 'jane')
+  const [first, second] = await Promise.all(racers.map((pair) => refresh(pair.refreshToken)))
+  t.equal(first!.refreshToken, second!.refreshToken, 'and so do all of them with that one')
+  t.equal(await look(first!.accessToken), 'jane')
+  t.equal(reused.length, 0)
+  clock.ms += 11_000
+  await t.rejects(refresh(racers[0]!.refreshToken), WRONG, 'after that it was stolen')
+  t.equal(reused.length, 1)
+})
+
+t.test(
+  'a token repeated within 10 s returns the valid token after its successor was used',
+  async (t) => {
+    const { tokens, account, refresh, look, clock, reused } = await open(t)
+    const { refreshToken: first } = await tokens.begin(account, 60)
+    const { refreshToken: second } = await refresh(first)
+    clock.ms += 4_000
+    const { refreshToken: third } = await refresh(second)
+    clock.ms += 5_000
+    const repeated = await refresh(first)
+    t.equal(repeated.refreshToken, third, 'as the other tab has it')
+    t.equal(await look(repeated.accessToken), 'jane')
+    clock.ms += 2_000
+    t.equal((await refresh(second)).refreshToken, third, 'each has its own 10 s')
+    t.equal(reused.length, 0)
+    await t.rejects(refresh(first), WRONG)
+    t.equal(reused.length, 1)
+    await t.rejects(refresh(third), WRONG)
+  },
+)
+
+t.test('of more than 10 uses within 10 s the first is a reuse', async (t) => {
+  const { tokens, account, refresh, store } = await open(t)
+  const used = [(await tokens.begin(account, 60)).refreshToken]
+  for (let i = 0; i < 11; i++) used.push((await refresh(used.at(-1)!)).refreshToken)
+  t.equal((await refresh(used[1]!)).refreshToken, used.at(-1))
+  const { records } = await store.list({ database: 'mx', table: 'auth' })
+  const families = records.filter(({ key }) => key.startsWith('refresh/'))
+  t.match(
+    families.map(({ value }) => value.length < 2000),
+    [true],
+    'the record has a bound',
+  )
+  await t.rejects(refresh(used[0]!), WRONG)
+})
+
+t.test('asking again does not prolong the moment', async (t) => {
+  const { tokens, account, refresh, clock } = await open(t)
+  const { refreshToken } = await tokens.begin(account, 60)
+  await refresh(refreshToken)
+  clock.ms += 9_000
+  await refresh(refreshToken)
+  clock.ms += 2_000
+  await t.rejects(refresh(refreshToken), WRONG)
+})
+
+t.test('a refresh token that is not used for 30 days ends, one that is used goes on', async (t) => {
+  const { tokens, account, refresh, clock } = await open(t)
+  const idle = await tokens.begin(account, 60)
+  let { refreshToken } = await tokens.begin(account, 60)
+  for (let i = 0; i < 4; i++) {
+    clock.ms += 10 * DAY_MS
+    ;({ refreshToken } = await refresh(refreshToken))
+  }
+  await t.rejects(refresh(idle.refreshToken), WRONG)
+})
+
+t.test('what is no refresh token is refused like one that is not known', async (t) => {
+  const { refresh, unknown } = await open(t)
+  for (const token of ['x', 'a'.repeat(68), `${'a'.repeat(67)}!`, 'a'.repeat(10_000)])
+    await t.rejects(refresh(token), WRONG)
+  t.same(unknown, [undefined, undefined, undefined, undefined], 'each is told, as of nobody')
+})
+
+t.test(
+  'what was issued before a secret is changed counts for nothing, what comes after does',
+  async (t) => {
+    const { tokens, accounts, refresh, look, unknown } = await open(t)
+    const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
+    const before = await tokens.begin(account, 60)
+    await accounts.changeSecret('mx', 'john', { old: secret, new: 'another one' }, ID)
+    // Within the same second.
+    const after = await tokens.begin(await accounts.logIn('mx', 'john', 'another one', ID), 60)
+    t.equal(await look(before.accessToken), 'revoked')
+    await t.rejects(refresh(before.refreshToken), WRONG)
+    t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'told whose it was')
+    t.equal(await look(after.accessToken), 'john')
+    t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
+  },
+)
+
+t.test('nothing of an account that was deleted counts for one of the same id', async (t) => {
+  const { tokens, accounts, account, refresh, look } = await open(t)
+  const before = await tokens.begin(account, 60)
+  await accounts.delete('mx', 'jane', ID)
+  t.equal(await look(before.accessToken), 'revoked')
+  await t.rejects(refresh(before.refreshToken), WRONG)
+  const { account: next } = await accounts.create('mx', { id: 'jane' }, ID)
+  await t.rejects(refresh(before.refreshToken), WRONG)
+  t.equal(await look(before.accessToken), 'revoked')
+  const after = await tokens.begin(next, 60)
+  t.equal(await look(after.accessToken), 'jane')
+  t.equal(await look((await refresh(after.refreshToken)).accessToken), 'jane')
+})
+
+t.test('nor for an account that has its id for a name', async (t) => {
+  const { tokens, accounts, account, refresh } = await open(t)
+  const { refreshToken } = await tokens.begin(account, 60)
+  await accounts.delete('mx', 'jane', ID)
+  await accounts.create('mx', { id: 'other', name: 'jane', scopes: ['admin'] }, ID)
+  await t.rejects(refresh(refreshToken), WRONG)
+})
+
+t.test('all tokens of an account can be revoked at once', async (t) => {
+  const { tokens, accounts, account, refresh, look } = await open(t)
+  const before = await tokens.begin(account, 60)
+  await accounts.revoke('mx', 'jane', ID)
+  t.equal(await look(before.accessToken), 'revoked')
+  await t.rejects(refresh(before.refreshToken), WRONG)
+})
+
+t.test(
+  'a token can be revoked: an access token alone, a refresh token with its login',
+  async (t) => {
+    const { tokens, account, refresh, look, revoke } = await open(t)
+    const pair = await tokens.begin(account, 60)
+    const next = await refresh(pair.refreshToken)
+    t.match(await revoke(pair.accessToken), { namespace: 'mx', account: 'jane' })
+    t.equal(await look(pair.accessToken), 'revoked')
+    t.equal(await look(next.accessToken), 'jane')
+    t.match(await revoke(next.refreshToken), { namespace: 'mx', account: 'jane' })
+    t.equal(await look(next.accessToken), 'revoked')
+    await t.rejects(refresh(next.refreshToken), WRONG)
+    t.equal(await revoke(next.refreshToken), undefined)
+    t.equal(await revoke(next.accessToken), undefined)
+    t.equal(await revoke('nonsense'), undefined)
+  },
+)
+
+t.test('what is remembered of revoked tokens has a bound, and other ways to revoke', async (t) => {
+  const { tokens, account, refresh, revoke, revoked, accounts } = await open(t)
+  const pair = await tokens.begin(account, 60)
+  const issued = await Promise.all(Array.from({ length: 3600 }, () => tokens.issue(account)))
+  for (const token of issued) await revoke(token)
+  await t.rejects(revoke(pair.accessToken), { id: ID, code: 429 })
+  t.ok(revoked.list().length <= 3600)
+  t.match(await revoke(pair.refreshToken), { account: 'jane' })
+  await t.rejects(refresh(pair.refreshToken), WRONG)
+  await accounts.revoke('mx', 'jane', ID)
+})
+
+t.test('parts of the platform get tokens for whom they like', async (t) => {
+  const { tokens, look } = await open(t)
+  const known = { scopes: ['service'], metadata: {}, issuer: 'mx' }
+  const token = await tokens.issue({ id: 'x-latest', name: 'x', type: 'service', ...known })
+  t.equal(await look(token), 'x-latest')
+})

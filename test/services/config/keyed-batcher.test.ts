@@ -1,0 +1,118 @@
+import t from 'tap'
+import { createBatches, type Waiting } from '../../../services/config/keyed-batcher.ts'
+
+type Item = Waiting<string, string>
+
+/** Batches whose work waits until it is told to go on. */
+function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
+  const log: string[] = []
+  const gates: (() => void)[] = []
+  let act = (batch: readonly Item[]): void => {
+    for (const { work, resolve } of batch) resolve(work.toUpperCase())
+  }
+  const batches = createBatches<string, string>({
+    maxBatch,
+    maxWaitingBytes,
+    async run(name, batch) {
+      log.push(`${name}: ${batch.map(({ work }) => work).join()}`)
+      await new Promise<void>((resolve) => gates.push(resolve))
+      act(batch)
+    },
+  })
+  return {
+    batches,
+    log,
+    gates,
+    /** Lets everything go on, now and later. */
+    release: () => {
+      for (const go of gates) go()
+      gates.push = (go) => {
+        go()
+        return 0
+      }
+    },
+    doInstead: (other: typeof act) => {
+      act = other
+    },
+  }
+}
+
+t.test(
+  'what waits for a name is one batch, in its order; other names do not wait for it',
+  async (t) => {
+    const { batches, log, release } = open()
+    const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
+    const other = batches.push('two', 'd', 0)
+    t.strictSame(log, ['one: a', 'two: d'])
+    release()
+    t.strictSame(await Promise.all([...all, other]), ['A', 'B', 'C', 'D'])
+    t.strictSame(log, ['one: a', 'two: d', 'one: b,c'])
+    t.equal(await batches.push('one', 'e', 0), 'E')
+  },
+)
+
+t.test('a batch is not longer than it may be', async (t) => {
+  const { batches, log, release } = open({ maxBatch: 2 })
+  const all = ['a', 'b', 'c', 'd', 'e', 'f'].map((work) => batches.push('one', work, 0))
+  release()
+  await Promise.all(all)
+  t.strictSame(log, ['one: a', 'one: b,c', 'one: d,e', 'one: f'])
+})
+
+t.test(
+  'a batch that fails does so for those it did not settle, and the next has its turn',
+  async (t) => {
+    const { batches, release, doInstead } = open()
+    doInstead(([first]) => {
+      first!.resolve('done')
+      throw new Error('no')
+    })
+    release()
+    const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
+    const results = await Promise.allSettled(all)
+    t.match(results, [
+      { status: 'fulfilled', value: 'done' },
+      { status: 'fulfilled', value: 'done' },
+      { status: 'rejected', reason: { message: 'no' } },
+    ])
+  },
+)
+
+t.test('one that is refused does not keep the others of its batch', async (t) => {
+  const { batches, release, doInstead } = open()
+  doInstead((batch) => {
+    for (const { work, resolve, reject } of batch)
+      if (work === 'b') reject(new Error('not b'))
+      else resolve(work)
+  })
+  release()
+  const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
+  t.match(await Promise.allSettled(all), [
+    { value: 'a' },
+    { reason: { message: 'not b' } },
+    { value: 'c' },
+  ])
+})
+
+t.test('with too much waiting work is refused, until there is room', async (t) => {
+  const { batches, release } = open({ maxWaitingBytes: 10_000 })
+  const first = batches.push('one', 'a', 5000)
+  const second = batches.push('one', 'b', 2500)
+  await t.rejects(batches.push('two', 'c', 0), {
+    code: 503,
+    message: 'too many changes of the configuration are waiting',
+  })
+  release()
+  await Promise.all([first, second])
+  t.equal(await batches.push('two', 'c', 8000), 'C')
+})
+
+t.test('closing waits for what is under way, and nothing more is taken', async (t) => {
+  const { batches, log, release } = open()
+  const all = ['a', 'b'].map((work) => batches.push('one', work, 0))
+  const closed = batches.close().then(() => log.push('closed'))
+  await t.rejects(batches.push('two', 'c', 0), { code: 503, message: /being closed/ })
+  release()
+  await Promise.all([...all, closed])
+  t.strictSame(log, ['one: a', 'one: b', 'closed'])
+})

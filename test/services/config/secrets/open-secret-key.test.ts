@@ -1,0 +1,122 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../../adapters/store/memory.ts'
+import { storeAway } from '../../../../domain/store/errors.ts'
+import { createStore } from '../../../../domain/store/store.ts'
+import { openSecretKey } from '../../../../services/config/secrets/open-secret-key.ts'
+import { parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
+import { dumpStore, KEY, OTHER_KEY, openPlatformConfig } from '../../../fixtures/platform-config.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+const SETTING = 'MX_CONFIG_SECRET_KEY or --config_secret_key'
+const { id } = parseSecretKey(KEY, 'key')
+const { id: otherId } = parseSecretKey(OTHER_KEY, 'key')
+
+function open(t: Test) {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  return { store, file: join(makeTempFolder(t, 'key'), 'config_secret_key') }
+}
+
+/** A store with a secret under {@link KEY}. */
+async function openWithSecret(t: Test) {
+  const { store, file } = open(t)
+  const { set } = await openPlatformConfig(t, { store })
+  await set('a', 'hunter2', true)
+  return { store, file, before: await dumpStore(store) }
+}
+
+t.test('the key that is given goes before the file, which is not looked at then', async (t) => {
+  const { store, file } = open(t)
+  writeFileSync(file, 'no key', { mode: 0o644 })
+  t.equal((await openSecretKey({ store, file, key: KEY }))!.id, id)
+  await t.rejects(openSecretKey({ store, file }), { message: /chmod 600/ })
+})
+
+t.test('without one the file says it, and is made where there is none', async (t) => {
+  const { store, file } = open(t)
+  const made = await openSecretKey({ store, file })
+  t.ok(existsSync(file))
+  t.equal((await openSecretKey({ store, file }))!.id, made!.id)
+  t.strictSame(
+    await store.listTables(),
+    [],
+    'the store knows nothing of it before the first secret',
+  )
+})
+
+t.test('without key and file there are no secrets', async (t) => {
+  const { store } = open(t)
+  t.equal(await openSecretKey({ store }), undefined)
+})
+
+t.test('the right key is taken, again and again', async (t) => {
+  const { store, before } = await openWithSecret(t)
+  t.equal((await openSecretKey({ store, key: KEY }))!.id, id)
+  t.equal((await openSecretKey({ store, key: KEY, previousKey: OTHER_KEY }))!.id, id)
+  t.equal(await dumpStore(store), before)
+})
+
+t.test('a wrong key is refused in one line, and overwrites nothing', async (t) => {
+  const { store, file, before } = await openWithSecret(t)
+  await t.rejects(openSecretKey({ store, key: OTHER_KEY }), {
+    message: `the key of ${SETTING} is not the one the secrets of the configuration are encrypted with; nothing was changed`,
+  })
+  writeFileSync(file, OTHER_KEY, { mode: 0o600 })
+  await t.rejects(openSecretKey({ store, file }), {
+    message: `the key of ${file} is not the one the secrets of the configuration are encrypted with; nothing was changed`,
+  })
+  const third = Buffer.alloc(32, 3).toString('base64')
+  await t.rejects(openSecretKey({ store, key: OTHER_KEY, previousKey: third }), {
+    message: /^neither the key of .* nor that of MX_CONFIG_SECRET_KEY_PREVIOUS .* is the one/,
+  })
+  t.equal(readFileSync(file, 'utf8'), OTHER_KEY)
+  t.equal(await dumpStore(store), before)
+})
+
+t.test('a key that is missing is asked for; none is made in its place', async (t) => {
+  const { store, file, before } = await openWithSecret(t)
+  await t.rejects(openSecretKey({ store, file }), {
+    message: `the configuration has secrets, and their key is missing: give it by ${SETTING}, or ${file}`,
+  })
+  t.notOk(existsSync(file))
+  await t.rejects(openSecretKey({ store }), { message: /their key is missing: give it by [^/]*$/ })
+  t.equal(await dumpStore(store), before)
+})
+
+t.test('with the previous key everything goes over to the new one', async (t) => {
+  const { store } = await openWithSecret(t)
+  t.equal((await openSecretKey({ store, key: OTHER_KEY, previousKey: KEY }))!.id, otherId)
+  const { get } = await openPlatformConfig(t, { store, key: OTHER_KEY })
+  t.equal(await get('a', { secret: true }), 'hunter2')
+  t.notMatch(await dumpStore(store), new RegExp(id))
+  await t.rejects(openSecretKey({ store, key: KEY }), { message: /is not the one/ })
+})
+
+t.test('what is no key is refused by the setting it came from', async (t) => {
+  const { store, file } = open(t)
+  await t.rejects(openSecretKey({ store, file, key: 'hunter2' }), {
+    message: `${SETTING} must be 32 bytes in base64, as \`openssl rand -base64 32\` makes them, got 5 bytes`,
+  })
+  await t.rejects(openSecretKey({ store, file, key: '' }), {
+    message: /^MX_CONFIG_SECRET_KEY or .* must be/,
+  })
+  await t.rejects(openSecretKey({ store, key: KEY, previousKey: 'x' }), {
+    message: /^MX_CONFIG_SECRET_KEY_PREVIOUS or --config_secret_key_previous must be 32 bytes/,
+  })
+  t.notOk(existsSync(file))
+})
+
+t.test('a store that cannot be reached is told as it is, and no key is made', async (t) => {
+  const { file } = open(t)
+  const store = createStore({
+    ...createMemoryStore(),
+    read: () => {
+      throw storeAway(new Error('refused'))
+    },
+  })
+  t.teardown(store.close)
+  await t.rejects(openSecretKey({ store, file }), { code: 503 })
+  t.notOk(existsSync(file))
+})

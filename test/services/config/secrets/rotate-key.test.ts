@@ -1,0 +1,200 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../../adapters/store/memory.ts'
+import { createStore, type Store } from '../../../../domain/store/store.ts'
+import { HEAD, toTable } from '../../../../services/config/records.ts'
+import {
+  changeSecretKey,
+  readKeyNote,
+  tidy,
+} from '../../../../services/config/secrets/rotate-key.ts'
+import { parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
+import { createSnapshots } from '../../../../services/config/snapshots.ts'
+import { formatJson } from '../../../../services/config/tree/tree-text.ts'
+import { dumpStore, KEY, OTHER_KEY, openPlatformConfig } from '../../../fixtures/platform-config.ts'
+
+const from = parseSecretKey(KEY, 'key')
+const to = parseSecretKey(OTHER_KEY, 'key')
+
+/** A store with secrets in two namespaces, in versions of now and before, and one namespace without. */
+async function open(t: Test) {
+  const store = createStore(createMemoryStore())
+  const { call, set } = await openPlatformConfig(t, { store })
+  await set('plain', 1)
+  await set('db', { password: 'one', list: [1] }, true)
+  await set('db.password', 'two')
+  await call('Delete', { path: 'db.list' })
+  const data = { path: 'x', value: { data: '"three"' } }
+  await call('Set', { ...data, namespace: 'foo', options: { secret: true } })
+  await call('Set', { ...data, namespace: 'bar' })
+  return { store, set, call }
+}
+
+/** What every version of every namespace says, secrets included. */
+async function readAll(store: Store, key = to): Promise<string[]> {
+  const all: string[] = []
+  for (const namespace of ['bar', 'foo', 'mx']) {
+    const snapshots = createSnapshots(store)
+    const snapshot = await snapshots.read(namespace)
+    for (const { version } of snapshot.head!.versions) {
+      const { tree } = await snapshots.readVersion(namespace, version, '')
+      const open = ({ names, leaf }: { names: readonly string[]; leaf: { text: string } }) =>
+        key.open(namespace, names.join('.'), leaf.text) ?? 'LOST'
+      all.push(`${namespace} ${version} ${formatJson(tree, [], open)}`)
+    }
+  }
+  return all
+}
+
+const ALL = [
+  'bar 1 {"x":"three"}',
+  'foo 1 {"x":"three"}',
+  'mx 1 {"plain":1}',
+  'mx 2 {"plain":1,"db":{"password":"one","list":[1]}}',
+  'mx 3 {"plain":1,"db":{"password":"two","list":[1]}}',
+  'mx 4 {"plain":1,"db":{"password":"two"}}',
+]
+
+/** The store, which fails, or does something else first, at the commit of this number. */
+function atCommit(store: Store, number: number, act: () => Promise<void>): Store {
+  let count = 0
+  return {
+    ...store,
+    async commit(writes) {
+      if (++count === number) await act()
+      return store.commit(writes)
+    },
+  }
+}
+
+const fail = async () => {
+  throw new Error('the power failed')
+}
+
+t.test(
+  'all secrets of all versions are encrypted anew, and nothing of the old key is left',
+  async (t) => {
+    const { store } = await open(t)
+    t.strictSame(await readAll(store, from), ALL)
+    await changeSecretKey({ store, from, to })
+    t.strictSame(await readAll(store), ALL)
+    const dump = await dumpStore(store)
+    t.notMatch(dump, new RegExp(from.id))
+    t.match(await readKeyNote(store), { keyId: to.id, untidy: false })
+    await changeSecretKey({ store, from, to })
+    t.equal(await dumpStore(store), dump, 'again, which does not matter')
+  },
+)
+
+t.test('interrupted at any moment, everything has one key or the other', async (t) => {
+  let count = 0
+  const { store: first } = await open(t)
+  await changeSecretKey({ store: atCommit(first, Number.POSITIVE_INFINITY, fail), from, to })
+  for (let isDone = false; !isDone; ) {
+    const { store } = await open(t)
+    count++
+    isDone = await changeSecretKey({ store: atCommit(store, count, fail), from, to }).then(
+      () => true,
+      () => false,
+    )
+    const note = (await readKeyNote(store))!
+    const key = note.keyId === to.id ? to : from
+    t.strictSame(await readAll(store, key), ALL, `interrupted at commit ${count}`)
+    await tidy(store)
+    const other = key === to ? from : to
+    t.notMatch(await dumpStore(store), new RegExp(other.id), 'and what is left over goes')
+    await changeSecretKey({ store, from, to })
+    t.strictSame(await readAll(store), ALL)
+  }
+  t.ok(count > 8, `${count} commits`)
+})
+
+t.test('what changes meanwhile is not lost', async (t) => {
+  // The fourth puts the heads over: then the service with the old key writes no secret any more.
+  for (let at = 1; at <= 4; at++) {
+    const { store, call } = await open(t)
+    const value = { data: '"new"' }
+    const options = { secret: true }
+    const change = async () => {
+      await call('Set', { path: 'k', value, options })
+      await call('Set', { namespace: 'bar', path: 'y', value, options })
+    }
+    await changeSecretKey({ store: atCommit(store, at, change), from, to })
+    t.strictSame(
+      await readAll(store),
+      [
+        ALL[0],
+        'bar 2 {"x":"three","y":"new"}',
+        ...ALL.slice(1),
+        'mx 5 {"plain":1,"db":{"password":"two"},"k":"new"}',
+      ],
+      `at commit ${at}`,
+    )
+    t.notMatch(await dumpStore(store), new RegExp(from.id))
+    await t.rejects(change(), { code: 503, message: /another key by now/ })
+  }
+})
+
+t.test('tidying up takes nothing from a change that is under way', async (t) => {
+  for (let at = 1; at < 9; at++) {
+    const { store } = await open(t)
+    await changeSecretKey({ store: atCommit(store, 3, fail), from, to }).catch(() => {})
+    await changeSecretKey({ store: atCommit(store, at, () => tidy(store)), from, to })
+    t.strictSame(await readAll(store), ALL, `tidied at commit ${at}`)
+  }
+  for (let at = 1; at < 4; at++) {
+    const { store } = await open(t)
+    await changeSecretKey({ store: atCommit(store, 3, fail), from, to }).catch(() => {})
+    await tidy(atCommit(store, at, () => changeSecretKey({ store, from, to })))
+    t.strictSame(await readAll(store), ALL, `changed at commit ${at} of tidying`)
+  }
+})
+
+t.test('a wrong key changes nothing', async (t) => {
+  const { store } = await open(t)
+  const before = await dumpStore(store)
+  const wrong = parseSecretKey(Buffer.alloc(32, 3).toString('base64'), 'key')
+  await t.rejects(changeSecretKey({ store, from: wrong, to }), {
+    message: 'the secrets of the configuration are not encrypted with the key to change',
+  })
+  t.equal(await dumpStore(store), before)
+})
+
+t.test('a secret that cannot be decrypted is named, and everything keeps its key', async (t) => {
+  const { store } = await open(t)
+  const table = toTable('foo')
+  const [version] = (await store.list(table, { prefix: 'now/tree' })).records
+  const text = Buffer.from(version!.value).toString().replace('"x"', '"y"')
+  await store.commit([{ table, key: version!.key, value: Buffer.from(text) }])
+  await t.rejects(changeSecretKey({ store, from, to }), {
+    message: 'the secret y of foo cannot be decrypted: it was changed, or is of another place',
+  })
+  t.match(await readKeyNote(store), { keyId: from.id })
+  t.strictSame((await readAll(store, from)).slice(2), ALL.slice(2))
+})
+
+t.test('with heads changing all the time it is given up', async (t) => {
+  const { store } = await open(t)
+  const table = toTable('foo')
+  const busy: Store = {
+    ...store,
+    async commit(writes) {
+      const head = (await store.read(table, HEAD))!
+      await store.commit([{ table, key: HEAD, value: head.value }])
+      return store.commit(writes)
+    },
+  }
+  await t.rejects(changeSecretKey({ store: busy, from, to }), {
+    message: 'the configuration is changed all the time: its secret key could not be',
+  })
+  t.strictSame(await readAll(store, from), ALL)
+})
+
+t.test('without secrets there is nothing to do', async (t) => {
+  const store = createStore(createMemoryStore())
+  const { set } = await openPlatformConfig(t, { store })
+  await set('a', 1)
+  const before = await dumpStore(store)
+  await changeSecretKey({ store, from, to })
+  await tidy(store)
+  t.equal(await dumpStore(store), before)
+})

@@ -1,0 +1,42 @@
+import t from 'tap'
+import { createSealer } from '../../../../services/config/secrets/sealer.ts'
+import { makeSecretKey, parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
+
+const secretKey = parseSecretKey(makeSecretKey(), 'key')
+const other = parseSecretKey(makeSecretKey(), 'key')
+const id = 'config.Config.Get'
+const create = (options: object = {}) =>
+  createSealer({ namespace: 'mx', secretKey, keyId: secretKey.id, id, ...options })
+
+t.test('secrets are encrypted and decrypted for a path of the namespace', async (t) => {
+  const { seal, open } = create()
+  const sealed = seal(['a', 'b'], '1')
+  t.equal(open(['a', 'b'], sealed), '1')
+  t.equal(secretKey.open('mx', 'a.b', sealed), '1')
+  t.equal(create({ keyId: undefined }).open(['a', 'b'], sealed), '1')
+})
+
+t.test('what was written for another place, or changed, is 500', async (t) => {
+  const sealed = create().seal(['a'], '1')
+  for (const [sealer, names, text] of [
+    [create(), ['b'], sealed],
+    [create({ namespace: 'foo' }), ['a'], sealed],
+    [create(), ['a'], `${sealed}A`.replace('mx1', 'mx2')],
+  ] as const)
+    t.throws(() => sealer.open(names, text), {
+      id,
+      code: 500,
+      message:
+        /^the secret [ab] of (mx|foo) cannot be decrypted: it was changed, or is of another place$/,
+    })
+})
+
+t.test('without a key both are 501; with another key than the namespace has, 503', async (t) => {
+  const sealed = create().seal(['a'], '1')
+  const none = { id, code: 501, message: 'secrets need a key: the config secret key is not set' }
+  t.throws(() => create({ secretKey: undefined }).seal(['a'], '1'), none)
+  t.throws(() => create({ secretKey: undefined }).open(['a'], sealed), none)
+  const wrong = { id, code: 503, message: /another key by now/ }
+  t.throws(() => create({ secretKey: other }).seal(['a'], '1'), wrong)
+  t.throws(() => create({ secretKey: other }).open(['a'], sealed), wrong)
+})

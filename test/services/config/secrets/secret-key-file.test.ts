@@ -1,0 +1,68 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  createSecretKeyFile,
+  readSecretKeyFile,
+} from '../../../../services/config/secrets/secret-key-file.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+const open = (t: Parameters<typeof makeTempFolder>[0]) =>
+  join(makeTempFolder(t, 'key'), 'mx', 'key')
+
+t.test('a key is made, kept for its owner alone, and read again', async (t) => {
+  const file = open(t)
+  t.equal(readSecretKeyFile(file), undefined)
+  const key = createSecretKeyFile(file)
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.equal(statSync(join(file, '..')).mode & 0o777, 0o700)
+  t.equal(readSecretKeyFile(file)!.id, key.id)
+  t.match(readFileSync(file, 'utf8'), /^[A-Za-z0-9+/]{43}=\n$/)
+  t.strictSame(readdirSync(join(file, '..')), ['key'], 'nothing else is left')
+})
+
+t.test('a key that is there is never replaced', async (t) => {
+  const file = open(t)
+  const { id } = createSecretKeyFile(file)
+  const text = readFileSync(file, 'utf8')
+  t.equal(createSecretKeyFile(file).id, id)
+  t.equal(readFileSync(file, 'utf8'), text)
+  writeFileSync(file, '')
+  t.throws(() => createSecretKeyFile(file), { message: /key must be 32 bytes in base64/ })
+  t.equal(readFileSync(file, 'utf8'), '')
+  t.strictSame(readdirSync(join(file, '..')), ['key'])
+})
+
+t.test('what cannot be a key is refused by the name of its file, and not told', async (t) => {
+  const file = open(t)
+  mkdirSync(file, { recursive: true })
+  t.throws(() => readSecretKeyFile(file), {
+    message: `${file} must be a file with the secret key of the configuration`,
+  })
+  const other = join(file, 'other')
+  writeFileSync(other, 'hunter2', { mode: 0o600 })
+  t.throws(() => readSecretKeyFile(other), {
+    message: /^.*other must be 32 bytes in base64.* got 5 bytes$/,
+  })
+  writeFileSync(other, 'A'.repeat(2000))
+  t.throws(() => readSecretKeyFile(other), { message: /must be a file with the secret key/ })
+})
+
+t.test('a key others may read is refused', { skip: process.platform === 'win32' }, async (t) => {
+  const file = open(t)
+  createSecretKeyFile(file)
+  for (const mode of [0o640, 0o604, 0o620, 0o602]) {
+    chmodSync(file, mode)
+    t.throws(() => readSecretKeyFile(file), {
+      message: `${file} must be its owner's alone: chmod 600 ${file}`,
+    })
+  }
+  chmodSync(file, 0o400)
+  t.ok(readSecretKeyFile(file))
+})
+
+t.test('a folder that cannot be used is told', async (t) => {
+  const file = join(makeTempFolder(t, 'key'), 'file')
+  writeFileSync(file, '')
+  t.throws(() => createSecretKeyFile(join(file, 'key')), { message: /(EEXIST|ENOTDIR).*file/ })
+})

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { makeSecretKey, parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
+
+const WHAT = 'the key'
+const key = parseSecretKey(makeSecretKey(), WHAT)
+
+t.test('what is sealed for a place opens there', async (t) => {
+  for (const text of ['"secret"', '', '{"a":[1]}', 'é \u{1f600}', 'x'.repeat(1_000_000)]) {
+    const sealed = key.seal('mx', 'a.b', text)
+    t.match(sealed, /^mx1\.[\w-]{12}\.[\w-]+$/)
+    t.notOk(text !== '' && sealed.includes(text))
+    t.equal(key.open('mx', 'a.b', sealed), text)
+  }
+})
+
+t.test('it opens nowhere else, and with no other key', async (t) => {
+  const sealed = key.seal('mx', 'a.b', '"x"')
+  t.equal(key.open('mx', 'a.c', sealed), undefined)
+  t.equal(key.open('foo', 'a.b', sealed), undefined)
+  t.equal(key.open('mx', 'a', sealed), undefined)
+  t.equal(parseSecretKey(makeSecretKey(), WHAT).open('mx', 'a.b', sealed), undefined)
+})
+
+t.test('changed in any place it does not open', async (t) => {
+  const sealed = key.seal('mx', 'a', '"secret"')
+  const body = sealed.lastIndexOf('.') + 1
+  let opened = 0
+  for (let i = 0; i < sealed.length; i++) {
+    // The last character has bits that no byte has.
+    if (i === sealed.length - 1) continue
+    const other = sealed[i] === 'A' ? 'B' : 'A'
+    if (key.open('mx', 'a', sealed.slice(0, i) + other + sealed.slice(i + 1)) !== undefined)
+      opened++
+  }
+  t.equal(opened, 0)
+  for (let end = 0; end < sealed.length; end++)
+    t.equal(key.open('mx', 'a', sealed.slice(0, end)), undefined)
+  t.equal(key.open('mx', 'a', sealed.slice(0, body) + 'A'.repeat(200)), undefined)
+})
+
+t.test('sealed twice it is not the same: nobody sees what is equal', async (t) => {
+  const all = new Set(Array.from({ length: 1000 }, () => key.seal('mx', 'a', '"x"')))
+  t.equal(all.size, 1000)
+})
+
+t.test('a key is 32 bytes in base64, either alphabet, padded or not', async (t) => {
+  const bytes = randomBytes(32)
+  bytes[0] = 0xfb
+  bytes[1] = 0xff
+  const { id } = parseSecretKey(bytes.toString('base64'), WHAT)
+  t.equal(parseSecretKey(bytes.toString('base64url'), WHAT).id, id)
+  t.equal(parseSecretKey(` ${bytes.toString('base64')}\n`, WHAT).id, id)
+  t.not(parseSecretKey(randomBytes(32).toString('base64'), WHAT).id, id)
+  t.notOk(bytes.toString('base64').includes(id))
+})
+
+t.test('what is no key is refused without being told', async (t) => {
+  const how = 'the key must be 32 bytes in base64, as `openssl rand -base64 32` makes them, got'
+  for (const [text, got] of [
+    ['', 'something that is no base64'],
+    ['hunter2 hunter2', 'something that is no base64'],
+    ['hunter2', '5 bytes'],
+    [randomBytes(16).toString('base64'), '16 bytes'],
+    [randomBytes(33).toString('base64'), '33 bytes'],
+    [randomBytes(32).toString('hex'), '48 bytes'],
+  ] as const)
+    t.throws(() => parseSecretKey(text, WHAT), { message: `${how} ${got}` })
+})

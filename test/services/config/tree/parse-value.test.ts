@@ -1,0 +1,97 @@
+import t from 'tap'
+import { type GivenNode, parseValue } from '../../../../services/config/tree/parse-value.ts'
+
+const ID = 'config.Config.Set'
+
+/** Maps as objects, for comparing. */
+function toObject(node: GivenNode): unknown {
+  return typeof node === 'string'
+    ? node
+    : Object.fromEntries([...node].map(([name, child]) => [name, toObject(child)]))
+}
+
+const parse = (data: string, path: readonly string[] = []) => toObject(parseValue(data, path, ID))
+
+t.test('objects become maps, whatever else JSON can say a leaf', async (t) => {
+  t.strictSame(parse('{"a":{"b":1,"c":[1,{"d":2}]},"e":null,"f":true,"g":"x","h":{}}'), {
+    a: { b: '1', c: '[1,{"d":2}]' },
+    e: 'null',
+    f: 'true',
+    g: '"x"',
+    h: {},
+  })
+  for (const data of ['1', 'true', 'null', '"x"', '[]', '[{},[]]', '""']) t.equal(parse(data), data)
+  t.strictSame(parse('{}'), {})
+})
+
+t.test('blanks go, also within lists, but not within strings', async (t) => {
+  t.strictSame(parse(' { "a" : [ 1 , { "b c" : "d e" } , [ ] ] ,\n"f" :\t2 } '), {
+    a: '[1,{"b c":"d e"},[]]',
+    f: '2',
+  })
+  t.equal(parse(' 5 '), '5')
+})
+
+t.test('numbers stay as they are written, however long', async (t) => {
+  for (const data of ['9007199254740993', '-0', '1.0', '1e400', '0.1000000000000000000001']) {
+    t.equal(parse(data), data)
+    t.strictSame(parse(`{"a":[${data}],"b":${data}}`), { a: `[${data}]`, b: data })
+  }
+})
+
+t.test('strings are written one way: only what must be is escaped', async (t) => {
+  t.equal(parse('"\\u003cb\\u003e \\u0026 \\/ \\u0041"'), '"<b> & / A"')
+  t.equal(parse('["\\u003c"]'), '["<"]')
+  t.equal(parse('"\\u0001\\n\\ud800"'), '"\\u0001\\n\\ud800"')
+  t.strictSame(parse('{"\\u0061":1}'), { a: '1' })
+})
+
+t.test(
+  'a string that is a JSON object is that object; one that is something else is not',
+  async (t) => {
+    t.strictSame(parse(JSON.stringify('{"a":{"b":1}}')), { a: { b: '1' } })
+    t.strictSame(parse(JSON.stringify(' {} ')), {})
+    for (const text of ['[1]', '1', 'true', '{a}', '{"a":1', '{"a":1} x', '"{}"'])
+      t.equal(parse(JSON.stringify(text)), JSON.stringify(text))
+    t.strictSame(
+      parse('{"a":"{\\"b\\":1}"}'),
+      { a: '"{\\"b\\":1}"' },
+      'within an object it is text',
+    )
+  },
+)
+
+t.test('what is refused is named', async (t) => {
+  const refused = (data: string, message: RegExp, path: readonly string[] = []) =>
+    t.throws(() => parse(data, path), { id: ID, code: 400, message }, data.slice(0, 80))
+  refused('', /^request\.value\.data must be JSON/)
+  refused('{', /^request\.value\.data must be JSON: expected a name .* position 1/)
+  refused('hello', /^request\.value\.data must be JSON/)
+  refused('{"__proto__":1}', /must not hold the name __proto__/)
+  refused('{"a":{"\\u005f_proto__":1}}', /must not hold the name __proto__/)
+  refused('[{"__proto__":1}]', /must not hold the name __proto__/)
+  refused('{"a":{"constructor":1}}', /must not hold the name "constructor": names are/)
+  refused('{"prototype":1}', /must not hold the name "prototype"/)
+  refused('{"a.b":1}', /must not hold the name "a\.b"/)
+  refused('{"":1}', /must not hold the name ""/)
+  refused('{"\\n":1}', /must not hold the name "\\n"/)
+  refused('{"a":1,"a":2}', /must not hold the name "a" twice/)
+  refused('[{"a":1,"\\u0061":2}]', /must not hold the name "a" twice/)
+  refused(JSON.stringify('{"a":1,"a":2}'), /must not hold the name "a" twice/)
+  refused(JSON.stringify('{"__proto__":1}'), /must not hold the name __proto__/)
+  refused(`{"${'a'.repeat(1020)}":1}`, /must not hold paths of more than 1024 bytes/, ['abcd'])
+})
+
+t.test('names and lists nest 32 deep, the path counted in', async (t) => {
+  const nested = (depth: number) => '{"a":'.repeat(depth) + 1 + '}'.repeat(depth)
+  const list = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  const tooDeep = { code: 400, message: /must not nest deeper than 32/ }
+  t.ok(parse(nested(32)))
+  t.throws(() => parse(nested(33)), tooDeep)
+  t.ok(parse(nested(30), ['a', 'b']))
+  t.throws(() => parse(nested(31), ['a', 'b']), tooDeep)
+  t.ok(parse(list(31), ['a']))
+  t.throws(() => parse(list(32), ['a']), tooDeep)
+  t.throws(() => parse(nested(10_000)), { code: 400, message: /must not nest deeper/ })
+  t.throws(() => parse(JSON.stringify(nested(10_000))), { code: 400 })
+})

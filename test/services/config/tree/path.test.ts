@@ -1,0 +1,48 @@
+import t from 'tap'
+import { formatPath, isName, isPath, parsePath } from '../../../../services/config/tree/path.ts'
+
+t.test('a path is names joined by dots; the empty one has none', async (t) => {
+  for (const [path, names] of [
+    ['', []],
+    ['a', ['a']],
+    ['helloworld.greeting.text', ['helloworld', 'greeting', 'text']],
+    ['a-b.c_d.0.é.\u{1f600}.a b', ['a-b', 'c_d', '0', 'é', '\u{1f600}', 'a b']],
+    ['toString.hasOwnProperty', ['toString', 'hasOwnProperty']],
+  ] as const) {
+    t.ok(isPath(path), path)
+    t.strictSame(parsePath(path), names)
+    t.equal(formatPath(names), path)
+  }
+})
+
+t.test('what could not be read again, or reaches into prototypes, is no path', async (t) => {
+  for (const path of [
+    '.',
+    '.a',
+    'a.',
+    'a..b',
+    '__proto__',
+    'a.__proto__.b',
+    'constructor',
+    'a.prototype',
+    'a\0b',
+    'a\n',
+    'a.\u007f',
+    '\ud800',
+  ])
+    t.notOk(isPath(path), JSON.stringify(path))
+})
+
+t.test('paths are at most 32 names and 1024 bytes long', async (t) => {
+  t.ok(isPath(Array(32).fill('a').join('.')))
+  t.notOk(isPath(Array(33).fill('a').join('.')))
+  t.ok(isPath('a'.repeat(1024)))
+  t.notOk(isPath('a'.repeat(1025)))
+  t.notOk(isPath('é'.repeat(513)))
+})
+
+t.test('a name has no dot', async (t) => {
+  t.ok(isName('a'))
+  for (const name of ['', 'a.b', '__proto__', 'constructor', 'prototype', '\n'])
+    t.notOk(isName(name), JSON.stringify(name))
+})

@@ -1,0 +1,68 @@
+import t from 'tap'
+import { setNode } from '../../../../services/config/tree/merge.ts'
+import { parseValue } from '../../../../services/config/tree/parse-value.ts'
+import { EMPTY } from '../../../../services/config/tree/tree.ts'
+import {
+  formatJson,
+  formatStored,
+  formatTree,
+  parseStored,
+  sizeOfTree,
+} from '../../../../services/config/tree/tree-text.ts'
+
+const sealer = {
+  seal: (_: unknown, text: string) => `<${text}>`,
+  open: (_: unknown, sealed: string) => sealed,
+}
+
+function toTree(value: unknown) {
+  const given = parseValue(JSON.stringify(value), [], '')
+  return setNode(EMPTY, [], given, { secret: false, sealer, id: '' }).tree
+}
+
+t.test('a tree is stored and read again as it was', async (t) => {
+  const value = {
+    text: 'a "quoted" \\ line\n',
+    number: 1.5,
+    list: [1, [], { a: null }],
+    none: null,
+    '10': 'ten',
+    '2': 'two',
+    map: { empty: {}, 'é \u{1f600}': false },
+  }
+  const tree = toTree(value)
+  t.strictSame(JSON.parse(formatJson(tree)), value)
+  t.equal(formatJson(parseStored(formatStored(tree))), formatJson(tree))
+  t.equal(formatTree(tree), formatStored(tree))
+  t.equal(formatTree(tree), formatStored(tree), 'again, when its parts are known')
+  const other = new Map(tree).set('map', new Map().set('x', { text: '1', secret: false }))
+  t.equal(formatTree(other), formatStored(other))
+  t.equal(formatTree(new Map()), '{}')
+  for (const each of [tree, other, new Map(), new Map().set('é', { text: '1', secret: true })])
+    t.equal(sizeOfTree(each), Buffer.byteLength(formatTree(each)))
+})
+
+t.test('a value that looks like a stored secret, or a map, is none', async (t) => {
+  const value = {
+    a: ['mx1.x.y'],
+    b: ['x'],
+    c: { d: '{}' },
+    leaf: { leaf: true, value: 1, secret: true },
+  }
+  const tree = parseStored(formatStored(toTree(value)))
+  t.strictSame(JSON.parse(formatJson(tree)), value)
+})
+
+t.test('<, > and & are written as they are', async (t) => {
+  t.equal(formatJson(toTree({ '<a>': '<b>&</b>' })), '{"<a>":"<b>&</b>"}')
+})
+
+t.test('secrets are written as [secret], unless they are opened, each with its path', async (t) => {
+  const tree = parseStored('{"a":{"b":["one"],"c":"1"},"d":["two"]}')
+  t.equal(formatStored(tree), '{"a":{"b":["one"],"c":"1"},"d":["two"]}')
+  t.equal(formatJson(tree), '{"a":{"b":"[secret]","c":1},"d":"[secret]"}')
+  const open = ({ names, leaf }: { names: readonly string[]; leaf: { text: string } }) =>
+    JSON.stringify(`${names.join('.')}=${leaf.text}`)
+  t.equal(formatJson(tree, [], open), '{"a":{"b":"a.b=one","c":1},"d":"d=two"}')
+  t.equal(formatJson(tree.get('d')!, ['d'], open), '"d=two"')
+})

@@ -1,0 +1,74 @@
+import t from 'tap'
+import {
+  type ConfigMap,
+  type ConfigNode,
+  EMPTY,
+  findNode,
+  holdsSecret,
+  isMap,
+  mapLeaves,
+  removeNode,
+} from '../../../../services/config/tree/tree.ts'
+import { formatJson, parseStored } from '../../../../services/config/tree/tree-text.ts'
+
+const TREE: ConfigMap = parseStored('{"a":{"b":"1","c":{"d":["sealed"]}},"e":"[2]","f":{}}')
+const find = (path: string) => {
+  const node = findNode(TREE, path.split('.'))
+  return node && formatJson(node)
+}
+
+t.test('a path leads to a leaf, to a map, or nowhere', async (t) => {
+  t.equal(findNode(TREE, []), TREE)
+  t.equal(find('a.b'), '1')
+  t.equal(find('a.c'), '{"d":"[secret]"}')
+  t.equal(find('f'), '{}')
+  for (const path of ['x', 'a.x', 'a.b.x', 'e.0', 'toString', 'a.__proto__', 'f.x'])
+    t.equal(find(path), undefined, path)
+})
+
+t.test('a leaf or a map is removed, the map it was in stays', async (t) => {
+  const remove = (path: string) => formatJson(removeNode(TREE, path.split('.')))
+  t.equal(remove('a.b'), '{"a":{"c":{"d":"[secret]"}},"e":[2],"f":{}}')
+  t.equal(remove('a.c.d'), '{"a":{"b":1,"c":{}},"e":[2],"f":{}}')
+  t.equal(remove('a'), '{"e":[2],"f":{}}')
+  t.equal(formatJson(removeNode(TREE, [])), '{}')
+  t.equal(formatJson(TREE), '{"a":{"b":1,"c":{"d":"[secret]"}},"e":[2],"f":{}}', 'it stays itself')
+})
+
+t.test('removing what is not there gives the same tree', async (t) => {
+  for (const path of ['x', 'a.x', 'a.b.x', 'e.0', 'toString'])
+    t.equal(removeNode(TREE, path.split('.')), TREE, path)
+  t.equal(removeNode(EMPTY, []), EMPTY)
+})
+
+t.test('a map holds secrets that are anywhere in it', async (t) => {
+  t.ok(holdsSecret(TREE))
+  t.ok(holdsSecret(findNode(TREE, ['a', 'c', 'd'])!))
+  t.notOk(holdsSecret(findNode(TREE, ['e'])!))
+  t.notOk(holdsSecret(findNode(TREE, ['f'])!))
+  t.notOk(isMap(findNode(TREE, ['e'])!))
+})
+
+t.test('leaves are replaced where they are, and what stays is shared', async (t) => {
+  const seen: string[] = []
+  const same = mapLeaves(TREE, ({ names, leaf }) => {
+    seen.push(names.join('.'))
+    return leaf
+  })
+  t.equal(same, TREE)
+  t.strictSame(seen, ['a.b', 'a.c.d', 'e'])
+  const other: ConfigNode = mapLeaves(TREE, ({ leaf }) =>
+    leaf.secret ? { text: '"x"', secret: false } : leaf,
+  )
+  t.equal(formatJson(other), '{"a":{"b":1,"c":{"d":"x"}},"e":[2],"f":{}}')
+  const inner = findNode(TREE, ['a', 'c'])!
+  t.equal(
+    formatJson(
+      mapLeaves(inner, ({ names }) => ({ text: JSON.stringify(names.join('.')), secret: false }), [
+        'x',
+      ]),
+    ),
+    '{"d":"x.d"}',
+  )
+  t.equal(findNode(other as ConfigMap, ['f']), TREE.get('f'))
+})

@@ -1,0 +1,92 @@
+import t, { type Test } from 'tap'
+import type { RouteNews } from '../../../domain/mesh/messages.ts'
+import { createOutbox } from '../../../services/network/update-queue.ts'
+import { turn } from '../../fixtures/raw-backend.ts'
+
+/** An outbox, and a source of news that are `gone`. */
+function open(t: Test) {
+  let closed = 0
+  const outbox = createOutbox(() => {
+    closed++
+  })
+  t.teardown(() => outbox.end())
+  const pending: string[] = []
+  const source = {
+    isPending: () => pending.length > 0,
+    take: (): RouteNews[] => pending.splice(0, 2).map((key) => ({ key, told: undefined })),
+  }
+  const read = async (): Promise<string> => {
+    const { done, value } = await outbox.next()
+    if (done === true) return 'end'
+    const { type, routes = [] } = value as { type: string; routes?: RouteNews[] }
+    return [type, ...routes.map(({ key }) => key)].join(' ')
+  }
+  return { outbox, pending, source, read, closed: () => closed }
+}
+
+t.test('what is said goes before news, and the last of its type counts', async (t) => {
+  const { outbox, pending, source, read } = open(t)
+  pending.push('a', 'b', 'c')
+  outbox.say({ type: 'pong', n: 1 })
+  outbox.say({ type: 'welcome' })
+  outbox.say({ type: 'pong', n: 2 })
+  outbox.begin(source)
+  t.strictSame(await outbox.next(), { done: false, value: { type: 'pong', n: 2 } })
+  t.strictSame([await read(), await read(), await read()], ['welcome', 'routes a b', 'routes c'])
+})
+
+t.test('who waits is told at once, and news that follow are collected', async (t) => {
+  const { outbox, pending, source, read } = open(t)
+  let reading = read()
+  outbox.say({ type: 'pong' })
+  t.equal(await reading, 'pong')
+  reading = read()
+  outbox.begin(source)
+  pending.push('a')
+  outbox.wake()
+  pending.push('b')
+  let isTold = false
+  reading.then(
+    () => (isTold = true),
+    () => {},
+  )
+  await turn()
+  t.notOk(isTold)
+  outbox.wake()
+  t.equal(await reading, 'routes a b')
+})
+
+t.test('news of which nothing is left are none', async (t) => {
+  const { outbox, source, read, pending } = open(t)
+  outbox.begin({ ...source, take: () => [] })
+  const reading = read()
+  outbox.wake()
+  await turn()
+  outbox.begin(source)
+  pending.push('a')
+  outbox.wake()
+  t.equal(await reading, 'routes a')
+})
+
+t.test('it ends with an error, or without', async (t) => {
+  for (const reason of [undefined, new Error('over')]) {
+    const { outbox, read, closed } = open(t)
+    const reading = read()
+    outbox.end(reason)
+    outbox.end(new Error('later'))
+    outbox.say({ type: 'pong' })
+    outbox.wake()
+    for (const reads of [reading, read()])
+      if (reason === undefined) t.equal(await reads, 'end')
+      else await t.rejects(reads, { message: 'over' })
+    t.equal(closed(), 1)
+  }
+})
+
+t.test('a peer that leaves closes it', async (t) => {
+  const { outbox, read, closed } = open(t)
+  outbox.say({ type: 'pong' })
+  for await (const _ of outbox) break
+  t.equal(closed(), 1)
+  t.equal(await read(), 'end')
+})

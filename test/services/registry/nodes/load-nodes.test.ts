@@ -1,0 +1,49 @@
+import t from 'tap'
+import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
+import type { Registry, Service } from '../../../../core/contracts/registry.ts'
+import { withNodes } from '../../../../services/registry/nodes/load-nodes.ts'
+import { makeService } from '../../../fixtures/services.ts'
+
+const bare = (service: Service): Service => ({ ...service, nodes: [] })
+
+async function readAll(registry: Registry, services: readonly Service[]): Promise<Service[]> {
+  const read: Service[] = []
+  const listed = services.map((service) => ({ service, registry }))
+  for await (const { service } of withNodes(listed, 'id')) read.push(service)
+  return read
+}
+
+t.test('what is listed without nodes is asked for, a few at a time, and in order', async (t) => {
+  const memory = createMemoryRegistry()
+  t.teardown(() => memory.close?.())
+  const services = Array.from({ length: 40 }, (_, i) => makeService(`s${i}`, [`a:${i + 1}`]))
+  for (const service of services) await memory.register!(service)
+  let asking = 0
+  let most = 0
+  const registry: Registry = {
+    ...memory,
+    async getService(name) {
+      most = Math.max(most, ++asking)
+      await Promise.resolve()
+      asking--
+      return memory.getService(name)
+    },
+  }
+  t.strictSame(await readAll(registry, services.map(bare)), services)
+  t.equal(most, 16)
+  most = 0
+  t.strictSame(await readAll(registry, services), services)
+  t.equal(most, 0, 'what has nodes is not asked for')
+})
+
+t.test('a version that is gone by then, or has no node, stays as it was listed', async (t) => {
+  const memory = createMemoryRegistry()
+  t.teardown(() => memory.close?.())
+  const [gone, other] = [
+    makeService('gone', ['a:1']),
+    { ...makeService('b', ['a:1']), version: '2' },
+  ]
+  await memory.register!(other)
+  const listed = [gone, { ...other, version: '1' }, other].map(bare)
+  t.strictSame(await readAll(memory, listed), [...listed.slice(0, 2), other])
+})

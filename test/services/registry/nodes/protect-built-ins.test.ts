@@ -1,0 +1,42 @@
+import t from 'tap'
+import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
+import { refuseOwnNodes } from '../../../../services/registry/nodes/protect-built-ins.ts'
+import { openServer } from '../../../fixtures/server.ts'
+
+const OWN = '127.0.0.1:8081'
+const toService = (name: string, id: string, address = OWN) => ({
+  name,
+  version: 'latest',
+  metadata: {},
+  endpoints: [],
+  nodes: [{ id, address, metadata: {} }],
+})
+
+t.test('a service of the platform stays registered where it runs', async (t) => {
+  const registry = createMemoryRegistry()
+  t.teardown(registry.close)
+  registry.register(toService('store', 'store-1'), { ttlSeconds: 90 })
+  registry.register(toService('store', 'store-2', '10.0.0.2:8081'), { ttlSeconds: 90 })
+  registry.register(toService('greeter', 'greeter-1'), { ttlSeconds: 90 })
+  const refused = {
+    code: 409,
+    message:
+      'the node store-1 of store is this server itself, and stays registered as long as it runs',
+  }
+  await t.rejects(refuseOwnNodes(toService('store', 'store-1'), registry, OWN, 'id'), refused)
+  const elsewhere = toService('store', 'store-1', '10.0.0.1:1')
+  await t.rejects(refuseOwnNodes(elsewhere, registry, OWN, 'id'), refused, 'it goes by its id')
+  await refuseOwnNodes(toService('store', 'store-2'), registry, OWN, 'id')
+  await refuseOwnNodes(toService('greeter', 'greeter-1'), registry, OWN, 'id')
+  await refuseOwnNodes(toService('store', 'store-1'), registry, undefined, 'id')
+})
+
+t.test('a built-in service that somebody deregisters goes on', async (t) => {
+  const { get, post } = await openServer(t)
+  const { body } = await get('/registry/getService?service=store')
+  t.match(await post('/registry/deregister', body.services[0]), {
+    status: 409,
+    body: { Detail: /^the node store\S* of store is this server itself/ },
+  })
+  t.equal((await get('/store/databases')).status, 200)
+})

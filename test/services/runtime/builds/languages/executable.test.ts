@@ -1,0 +1,19 @@
+import t from 'tap'
+import { makeSource, runBuilt } from '../../../../fixtures/build-source.ts'
+
+const SAY = '#!/bin/sh\necho "$0"\n'
+
+t.test('a file that can be run is run', async (t) => {
+  const only = makeSource(t, { 'README.md': 'x', greeter: SAY })
+  const built = await only.build()
+  t.match(built, { command: ['./greeter'], language: 'executable', protocol: 'mx', env: {} })
+  t.equal(runBuilt(built), './greeter\n')
+  const usual = makeSource(t, { 'a-tool': SAY, 'run.sh': SAY })
+  t.match(await usual.build(), { command: ['./run.sh'] })
+  t.match(await usual.build({ entrypoint: 'a-tool' }), { command: ['./a-tool'] })
+})
+
+t.test('of several nobody knows which', async (t) => {
+  const { build } = makeSource(t, { one: SAY, two: SAY })
+  await t.rejects(build(), { code: 400, message: /^nothing to run in the folder/ })
+})

@@ -1,9 +1,0 @@
-import t from 'tap'
-import { parseProcfile } from '../../../../services/runtime/builds/procfile.ts'
-
-t.test('the line of the process web is found', async (t) => {
-  t.equal(parseProcfile('web: node x.js --port $PORT\n'), 'node x.js --port $PORT')
-  t.equal(parseProcfile('worker: a\r\nweb:b  \r\n'), 'b')
-  t.equal(parseProcfile('worker: a\n# web: c\nwebs: d\n'), undefined)
-  t.equal(parseProcfile('web:\nworker: a\n'), undefined)
-})

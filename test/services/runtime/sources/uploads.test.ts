@@ -1,0 +1,142 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { WorkloadKey } from '../../../../core/contracts/runtime.ts'
+import { createQuota, noQuota } from '../../../../core/limits/quota.ts'
+import { createUploads, type UploadsOptions } from '../../../../services/runtime/sources/uploads.ts'
+import { createDiskRoom } from '../../../../services/runtime/work/disk-room.ts'
+import { createFolders } from '../../../../services/runtime/work/folders.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
+
+function open(t: Test, options: Partial<UploadsOptions> = {}) {
+  // What ends uploads in time keeps no program running: connections do.
+  const connection = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(connection))
+  const folders = createFolders(makeTempFolder(t, 'uploads'))
+  const room = createDiskRoom({ folder: folders.uploads, leastBytes: 0 })
+  const quota = noQuota('quota_uploads')
+  const all = createUploads({ folders, room, quota, ...options })
+  const { signal } = new AbortController()
+  const take = (key: WorkloadKey, parts: AsyncIterable<Uint8Array>) => all.take(key, parts, signal)
+  return { folders, uploads: { ...all, take } }
+}
+
+/** An upload whose client has stopped to send. */
+async function* stall(): AsyncGenerator<Uint8Array> {
+  await new Promise(() => {})
+  yield new Uint8Array()
+}
+
+async function* pack(t: Test, text: string) {
+  const folder = t.testdir({ 'main.js': text })
+  yield execFileSync('tar', ['-C', folder, '-cz', '.'])
+}
+
+t.test('what was uploaded waits for its object, once', async (t) => {
+  const { folders, uploads } = open(t)
+  await uploads.take(KEY, pack(t, 'one'))
+  t.equal(uploads.claim({ ...KEY, namespace: 'acme' }), undefined)
+  const id = uploads.claim(KEY)!
+  t.equal(readFileSync(join(folders.upload(id), 'main.js'), 'utf8'), 'one')
+  t.equal(uploads.claim(KEY), undefined)
+})
+
+t.test('an upload that another deployment used is told from one that never was', async (t) => {
+  const { uploads } = open(t)
+  t.equal(uploads.wasClaimed(KEY), false)
+  t.equal(uploads.claim(KEY), undefined)
+  t.equal(uploads.wasClaimed(KEY), false)
+  await uploads.take(KEY, pack(t, 'one'))
+  uploads.claim(KEY)
+  t.equal(uploads.wasClaimed(KEY), true)
+  t.equal(uploads.wasClaimed({ ...KEY, namespace: 'acme' }), false)
+})
+
+t.test('a newer one takes the place of one that waits; what is forgotten is removed', async (t) => {
+  const { folders, uploads } = open(t)
+  await uploads.take(KEY, pack(t, 'one'))
+  await uploads.take(KEY, pack(t, 'two'))
+  t.equal(readdirSync(folders.uploads).length, 1)
+  await uploads.forget(KEY)
+  t.same(readdirSync(folders.uploads), [])
+})
+
+t.test('of uploads of an object that end at the same time one remains', async (t) => {
+  const { folders, uploads } = open(t)
+  const { value: archive } = await pack(t, 'text').next()
+  const parts = async function* () {
+    yield archive!
+  }
+  await uploads.take(KEY, parts())
+  for (let i = 0; i < 5; i++)
+    await Promise.all(Array.from({ length: 8 }, () => uploads.take(KEY, parts())))
+  t.strictSame(readdirSync(folders.uploads), [uploads.claim(KEY)])
+})
+
+t.test('what is no archive is refused, and leaves nothing', async (t) => {
+  const { folders, uploads } = open(t)
+  const parts = async function* () {
+    yield Buffer.from('no archive')
+  }
+  await t.rejects(uploads.take(KEY, parts()), { code: 400 })
+  t.same(readdirSync(folders.uploads), [])
+  t.equal(uploads.claim(KEY), undefined)
+})
+
+t.test('what nobody needs any more is cleaned up', async (t) => {
+  const { folders, uploads } = open(t)
+  await uploads.clean(new Set())
+  await uploads.take(KEY, pack(t, 'one'))
+  const kept = uploads.claim(KEY)!
+  await uploads.take(KEY, pack(t, 'two'))
+  await uploads.clean(new Set([kept]))
+  t.same(readdirSync(folders.uploads), [kept])
+  t.ok(existsSync(folders.upload(kept)))
+})
+
+t.test('an upload that comes to a stop ends, and leaves nothing', async (t) => {
+  const { folders, uploads } = open(t, { timeoutMs: 50 })
+  const late = { code: 408, message: 'the upload took longer than 50ms' }
+  await t.rejects(uploads.take(KEY, stall()), late)
+  t.same(readdirSync(folders.uploads), [])
+})
+
+t.test('an upload that sends nothing ends before its time', async (t) => {
+  const { folders, uploads } = open(t, { idleMs: 50 })
+  const idle = { code: 408, message: 'the upload sent nothing for 50ms' }
+  await t.rejects(uploads.take(KEY, stall()), idle)
+  t.same(readdirSync(folders.uploads), [])
+})
+
+t.test('stalled uploads of some namespaces leave a place to others', async (t) => {
+  const { uploads } = open(t, { idleMs: 1000, maxWaitMs: 50 })
+  const stalled = ['ta', 'tb'].flatMap((namespace) =>
+    Array.from({ length: 8 }, () => uploads.take({ ...KEY, namespace }, stall())),
+  )
+  const settled = Promise.allSettled(stalled)
+  await uploads.take(KEY, pack(t, 'one'))
+  t.ok(uploads.claim(KEY))
+  const codes = (await settled).map((end) => end.status === 'rejected' && end.reason.code)
+  t.same([...new Set(codes)].sort(), [408, 503], 'those without a place are 503')
+})
+
+t.test('a namespace has as many uploads as its quota says', async (t) => {
+  const quota = createQuota('quota_uploads', { limit: 2, namespaces: {} })
+  const { uploads } = open(t, { quota })
+  const acme = { ...KEY, namespace: 'acme' }
+  await uploads.take(acme, pack(t, 'one'))
+  await uploads.take({ ...acme, name: 'other' }, pack(t, 'one'))
+  await uploads.take(acme, pack(t, 'in place of the first'))
+  const third = { ...acme, name: 'third' }
+  await t.rejects(uploads.take(third, pack(t, 'one')), {
+    code: 429,
+    message:
+      'quota_uploads of namespace acme is reached: 2 of 2 uploads in use; run what was uploaded or wait until uploads have ended, or raise it (quota_uploads=acme=...)',
+  })
+  for (let i = 0; i < 3; i++) await uploads.take({ ...KEY, name: `a${i}` }, pack(t, 'one'))
+  uploads.claim(acme)
+  await uploads.take(third, pack(t, 'one'))
+})

@@ -1,0 +1,105 @@
+import t, { type Test } from 'tap'
+import type { WorkloadState } from '../../../../core/contracts/runtime.ts'
+import {
+  type DeploymentOptions,
+  startDeployment,
+  toMessage,
+} from '../../../../services/runtime/state/deployment.ts'
+import { createFolders } from '../../../../services/runtime/work/folders.ts'
+import { makeRecord, makeRevision } from '../parts.ts'
+
+const RUNNING: WorkloadState = {
+  ...{ namespace: 'mx', name: 'helloworld', version: 'latest', revision: 'one' },
+  ...{ status: 'running', ready: 1, retries: 0 },
+}
+
+/** Starts one that is told these states after it was applied. */
+function start(
+  t: Test,
+  told: readonly (WorkloadState | undefined)[],
+  more: Partial<DeploymentOptions> = {},
+) {
+  const phases: string[] = []
+  const deployment = startDeployment({
+    record: makeRecord(),
+    folders: createFolders(t.testdir({})),
+    turn: async () => () => {},
+    async prepare(_, { onOutput }) {
+      onOutput('building\n')
+      return makeRevision('one')
+    },
+    apply: async () => {},
+    async *states(signal) {
+      yield* told
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    },
+    onPhase: () => void phases.push(deployment.phase),
+    ...more,
+  })
+  const read = async () => {
+    const parts: string[] = []
+    for await (const part of (await deployment.output).read(new AbortController().signal))
+      parts.push(Buffer.from(part).toString())
+    return parts.join('')
+  }
+  return { deployment, phases, read }
+}
+
+t.test('it is over once what was built runs', async (t) => {
+  const older = { ...RUNNING, revision: 'zero' }
+  const { deployment, phases, read } = start(t, [undefined, older, RUNNING])
+  t.equal(deployment.phase, 'pending')
+  t.match(await deployment.done, { id: 'one' })
+  t.same(phases, ['building', 'starting'])
+  t.equal(await read(), 'building\n')
+})
+
+t.test('only what is built waits for a place', async (t) => {
+  const turn = () => new Promise<never>(() => {})
+  const { asked, wish } = makeRecord()
+  const records = [
+    makeRecord({ asked: { ...asked, kind: 'restart' } }),
+    makeRecord({ asked: { ...asked, kind: 'rollback' } }),
+    makeRecord({ wish: { ...wish, image: 'shop:1' } }),
+  ]
+  for (const record of records) {
+    const { deployment } = start(t, [RUNNING], { record, turn })
+    t.match(await deployment.done, { id: 'one' })
+  }
+  const { deployment } = start(t, [RUNNING], {
+    turn: async () => {
+      throw new Error('no place')
+    },
+  })
+  await t.rejects(deployment.done, { message: 'no place' })
+})
+
+t.test('what does not come up is an error, with what the runtime says', async (t) => {
+  const error = 'it exited with 1'
+  const failed = { ...RUNNING, status: 'error', error } as const
+  await t.rejects(start(t, [failed]).deployment.done, { message: error })
+  const older = { ...RUNNING, revision: 'zero', error }
+  await t.rejects(start(t, [older]).deployment.done, { message: error })
+})
+
+t.test('a build that fails says why, in its output, too', async (t) => {
+  const prepare = async () => {
+    throw new Error('no luck\nand its tail')
+  }
+  const { deployment, read } = start(t, [], { prepare })
+  await t.rejects(deployment.done, { message: 'no luck\nand its tail' })
+  t.equal(await read(), 'no luck\n')
+})
+
+t.test('given up it ends, wherever it is', async (t) => {
+  for (const told of [[], [{ ...RUNNING, revision: 'zero' }]]) {
+    const { deployment } = start(t, told)
+    await deployment.stop()
+    await t.rejects(deployment.done, { message: 'it was given up' })
+  }
+})
+
+t.test('whatever was thrown can be told', async (t) => {
+  t.equal(toMessage(new Error('a')), 'a')
+  t.equal(toMessage('b'), 'b')
+})

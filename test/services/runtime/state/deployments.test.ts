@@ -1,0 +1,150 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../../adapters/store/memory.ts'
+import type { WorkloadKey, WorkloadState } from '../../../../core/contracts/runtime.ts'
+import { createStore } from '../../../../domain/store/store.ts'
+import { readProcess } from '../../../../lib/process/processes.ts'
+import { createDeployments } from '../../../../services/runtime/state/deployments.ts'
+import { createObjects } from '../../../../services/runtime/state/objects.ts'
+import type { Asked } from '../../../../services/runtime/state/records.ts'
+import { createFolders } from '../../../../services/runtime/work/folders.ts'
+import type { Files } from '../../../fixtures/deployer.ts'
+import { openPlatformRuntime } from '../../../fixtures/platform-runtime.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { createQuietLog } from '../../../fixtures/sdk-services.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+import { makeRecord, makeRevision } from '../parts.ts'
+
+const ASKED_NEXT: Asked = { id: 'two', kind: 'build', upload: '' }
+
+/** Answers with what stands in a file of its own; listens once `gate` is there, and notes its number in `note` before. */
+function toPatient(answer: string, gate: string, note: string, build = ''): Files {
+  const main = `
+const { existsSync, readFileSync, writeFileSync } = require('node:fs')
+writeFileSync(${JSON.stringify(note)}, String(process.pid))
+const timer = setInterval(() => {
+  if (!existsSync(${JSON.stringify(gate)})) return
+  clearInterval(timer)
+  require('node:http').createServer((_, reply) => reply.end(readFileSync('answer.txt'))).listen(process.env.PORT, '127.0.0.1')
+}, 10)
+`
+  const project = `command: node main.cjs\nprotocol: http\n${build}`
+  return { 'main.cjs': main, 'answer.txt': answer, 'mx.yaml': project }
+}
+
+t.test(
+  'an update that another one takes the place of never serves from what is removed',
+  async (t) => {
+    const runtime = await openPlatformRuntime(t)
+    const folder = makeTempFolder(t, 'gates')
+    const [gate, note] = [join(folder, 'gate'), join(folder, 'note')]
+    await runtime.create('shop', toPatient('one', folder, join(folder, 'first')))
+    await runtime.settled('shop')
+    await runtime.update('shop', toPatient('two', gate, note))
+    await until(() => existsSync(note))
+    const [address] = runtime.doors.addresses.get('shop')!
+    const last = join(folder, 'last')
+    const build = `build: 'while [ ! -e ${last} ]; do sleep 0.05; done'\n`
+    await runtime.update('shop', toPatient('three', folder, join(folder, 'third'), build))
+    for await (const { metadata } of runtime.follow('shop'))
+      if (metadata['update'] === 'building') break
+    writeFileSync(gate, '')
+    const pid = Number(readFileSync(note, 'utf8'))
+    const isReplaced = () => runtime.doors.addresses.get('shop')!.some((one) => one !== address)
+    await until(() => readProcess(pid) === undefined || isReplaced())
+    t.equal(await runtime.doors.call('shop'), 'one')
+    writeFileSync(last, '')
+    t.match(await runtime.settled('shop'), { status: 4 })
+    t.equal(await runtime.doors.call('shop'), 'three')
+  },
+)
+
+/** Deployments of which each comes up, after `before`, and is built by `build`. */
+function open(
+  t: Test,
+  before: () => Promise<void>,
+  build: (key: WorkloadKey) => Promise<void> = async () => {},
+) {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  const objects = createObjects(store)
+  const folders = createFolders(makeTempFolder(t, 'runtime'))
+  const deployments = createDeployments({
+    ...{ objects, folders, builds: 2, withLive: (record) => record, log: createQuietLog('a').log },
+    apply: async () => {},
+    onChange: () => {},
+    async prepare({ asked, ...key }, { signal }) {
+      const stopped = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+      await Promise.race([build(key), stopped])
+      mkdirSync(folders.build(key, asked.id), { recursive: true })
+      return makeRevision(asked.id)
+    },
+    async *states() {
+      await before()
+      const { namespace, name, version } = makeRecord()
+      const state: WorkloadState = {
+        ...{ namespace, name, version, revision: 'one', status: 'running', ready: 1, retries: 0 },
+      }
+      yield state
+    },
+  })
+  return { objects, folders, deployments }
+}
+
+t.test('what came up serves, also where something else was asked for meanwhile', async (t) => {
+  const record = makeRecord({ current: makeRevision('zero') })
+  const { objects, folders, deployments } = open(t, async () => {
+    await objects.change(record, (now) => ({ ...now, asked: ASKED_NEXT }))
+  })
+  await objects.add(record)
+  deployments.begin(record)
+  await until(() => deployments.get('service:mx:helloworld:latest') === undefined)
+  const now = await objects.read(record)
+  t.match(now, { current: { id: 'one' }, previous: { id: 'zero' }, asked: { id: 'two' } })
+  t.equal(now?.settled, '', 'what is asked for now is still to come')
+  t.ok(existsSync(folders.build(record, 'one')))
+})
+
+t.test('what came up before it could be given up serves, too', async (t) => {
+  const record = makeRecord({ current: makeRevision('zero') })
+  let giveUp = async () => {}
+  let given: Promise<void> | undefined
+  const { objects, folders, deployments } = open(t, async () => {
+    await objects.change(record, (now) => ({ ...now, asked: ASKED_NEXT }))
+    given = giveUp()
+  })
+  giveUp = () => deployments.giveUp('service:mx:helloworld:latest')
+  await objects.add(record)
+  deployments.begin(record)
+  await until(() => given !== undefined)
+  await given
+  t.match(await objects.read(record), { current: { id: 'one' }, previous: { id: 'zero' } })
+  t.ok(existsSync(folders.build(record, 'one')))
+})
+
+t.test('builds of one namespace leave a place to those of others', async (t) => {
+  const builds = new Map<string, () => void>()
+  const { deployments, objects } = open(
+    t,
+    async () => {},
+    ({ namespace, name }) =>
+      new Promise((resolve) => {
+        builds.set(`${namespace}/${name}`, resolve)
+      }),
+  )
+  const begin = async (namespace: string, name: string): Promise<void> => {
+    const record = makeRecord({ namespace, name })
+    await objects.add(record)
+    deployments.begin(record)
+  }
+  const namespaces = () => [...builds.keys()].map((name) => name.split('/')[0])
+  for (const name of ['a', 'b', 'c']) await begin('tb', name)
+  await until(() => builds.size === 1)
+  await begin('mx', 'shop')
+  await until(() => builds.size === 2)
+  t.same(namespaces(), ['tb', 'mx'])
+  await deployments.close()
+})

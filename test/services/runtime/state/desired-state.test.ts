@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
+import { createSecrets } from '../../../../services/runtime/secrets.ts'
+import {
+  needsNoBuild,
+  openVariables,
+  toWish,
+} from '../../../../services/runtime/state/desired-state.ts'
+import { NO_OPTIONS } from '../parts.ts'
+
+const KEY = { namespace: 'mx', name: 'helloworld', version: 'latest' }
+const PLACE = { namespace: 'mx', key: 'service:mx:helloworld:latest', what: 'secrets' } as const
+const secrets = createSecrets(parseSecretKey(randomBytes(32).toString('base64'), 'key'))
+
+t.test(
+  'an update keeps what it says nothing of, and adds variables to those there are',
+  async (t) => {
+    const first = toWish(KEY, { ...NO_OPTIONS, env: ['A=1', 'B=x=y'], instances: 2 }, secrets)
+    t.match(first, { env: { A: '1', B: 'x=y' }, instances: 2, command: [] })
+    const next = toWish(KEY, { ...NO_OPTIONS, env: ['B=', 'C=3'], args: ['-v'] }, secrets, first)
+    t.same(next.env, { A: '1', B: '', C: '3' })
+    t.match(next, { instances: 2, args: ['-v'] })
+  },
+)
+
+t.test('secrets and credentials are kept encrypted, secrets each by its name', async (t) => {
+  const given = { ...NO_OPTIONS, secrets: { TOKEN: 's3cret', KEY: 'a' }, credentials: 't0ken' }
+  const first = toWish(KEY, given, secrets)
+  t.notMatch(JSON.stringify(first), /s3cret|t0ken/)
+  const next = toWish(KEY, { ...NO_OPTIONS, secrets: { KEY: 'b' } }, secrets, first)
+  t.same(openVariables(secrets.open(PLACE, next.secrets)), { TOKEN: 's3cret', KEY: 'b' })
+  t.equal(next.credentials, first.credentials)
+})
+
+t.test('without a key secrets are refused, naming the field', async (t) => {
+  const none = createSecrets(undefined)
+  t.throws(() => toWish(KEY, { ...NO_OPTIONS, secrets: { A: 'b' } }, none), {
+    ...{ code: 400, message: /^request\.options\.secrets cannot be kept/ },
+  })
+  t.throws(() => toWish(KEY, { ...NO_OPTIONS, credentials: 'b' }, none), {
+    ...{ code: 400, message: /^request\.options\.credentials/ },
+  })
+})
+
+t.test('secrets of another key are an error that says so', async (t) => {
+  const other = createSecrets(parseSecretKey(randomBytes(32).toString('base64'), 'key'))
+  const sealed = other.seal(PLACE, 'x')
+  t.throws(() => secrets.open(PLACE, sealed), /config_secret_key is not the one/)
+})
+
+t.test('variables and sizes need no build; a command does', async (t) => {
+  const first = toWish(KEY, NO_OPTIONS, secrets)
+  const change = (options: object) => toWish(KEY, { ...NO_OPTIONS, ...options }, secrets, first)
+  t.ok(needsNoBuild(first, change({ env: ['A=1'], instances: 3, memory: 1e6 })))
+  t.notOk(needsNoBuild(first, change({ command: ['node', 'other.js'] })))
+  t.notOk(needsNoBuild(first, change({ entrypoint: 'other' })))
+})
+
+t.test('the entrypoint is that of the source it came with', async (t) => {
+  const first = toWish(KEY, { ...NO_OPTIONS, entrypoint: 'a' }, secrets)
+  t.equal(toWish(KEY, NO_OPTIONS, secrets, first, false).entrypoint, 'a')
+  t.equal(toWish(KEY, NO_OPTIONS, secrets, first, true).entrypoint, '')
+})

@@ -1,0 +1,89 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../../adapters/store/memory.ts'
+import { createStore, type Store } from '../../../../domain/store/store.ts'
+import { createLease, type Lease } from '../../../../services/runtime/state/lease.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+
+interface Holder {
+  readonly lease: Lease
+  /** What it was told. */
+  readonly changes: boolean[]
+  readonly renewals: () => number
+  /** Takes the store from it. */
+  readonly cut: () => void
+}
+
+interface Shared {
+  readonly clock: { ms: number }
+  readonly open: (holder: string) => Promise<Holder>
+}
+
+/** Leases of 50 ms, by a clock that stands still. */
+function share(t: Test): Shared {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  const clock = { ms: 1000 }
+  return {
+    clock,
+    async open(holder) {
+      let isCut = false
+      let renewals = 0
+      const commit: Store['commit'] = async (writes) => {
+        if (isCut) throw new Error('cut')
+        const versions = await store.commit(writes)
+        renewals++
+        return versions
+      }
+      const changes: boolean[] = []
+      const lease = createLease({
+        ...{ store: { ...store, commit }, holder, durationMs: 50, elapsedMs: () => clock.ms },
+        onChange: (isHeld) => changes.push(isHeld),
+      })
+      await lease.begin()
+      t.teardown(lease.close)
+      return { lease, changes, renewals: () => renewals, cut: () => (isCut = true) }
+    },
+  }
+}
+
+t.test('one server holds it, the next one gets it when it is released', async (t) => {
+  const { open } = share(t)
+  const [one, two] = [await open('one'), await open('two')]
+  t.same([one.lease.isHeld(), two.lease.isHeld()], [true, false])
+  t.same([one.changes, two.changes], [[true], []])
+  await one.lease.close()
+  t.equal(one.lease.isHeld(), false)
+  await until(() => two.lease.isHeld())
+  t.same(two.changes, [true])
+})
+
+t.test('a server that cannot renew it loses it before another one gets it', async (t) => {
+  const { open, clock } = share(t)
+  const [one, two] = [await open('one'), await open('two')]
+  one.cut()
+  clock.ms += 34
+  t.equal(one.lease.isHeld(), false)
+  await until(() => one.changes.length === 2)
+  t.same([one.changes, two.changes], [[true, false], []])
+  clock.ms += 16
+  await until(() => two.lease.isHeld())
+  t.equal(one.lease.isHeld(), false)
+})
+
+t.test('it is kept while it is renewed', async (t) => {
+  const { open, clock } = share(t)
+  const [one, two] = [await open('one'), await open('two')]
+  for (let i = 0; i < 10; i++) {
+    const before = one.renewals()
+    clock.ms += 15
+    await until(() => one.renewals() > before)
+  }
+  t.same([one.changes, two.changes.length], [[true], 0])
+})
+
+t.test('a lease in the name of a server is of its earlier process', async (t) => {
+  const { open } = share(t)
+  const killed = await open('one')
+  killed.cut()
+  t.equal((await open('one')).lease.isHeld(), true)
+})

@@ -1,0 +1,57 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../../adapters/store/memory.ts'
+import { createStore } from '../../../../domain/store/store.ts'
+import { createObjects } from '../../../../services/runtime/state/objects.ts'
+import { makeRecord } from '../parts.ts'
+
+function open(t: Test) {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  return createObjects(store)
+}
+
+t.test('a name can be had once in a namespace', async (t) => {
+  const objects = open(t)
+  t.ok(await objects.add(makeRecord()))
+  t.notOk(await objects.add(makeRecord()))
+  t.ok(await objects.add(makeRecord({ version: 'v2' })))
+  t.ok(await objects.add(makeRecord({ namespace: 'acme' })))
+  t.same((await objects.list('mx')).records.length, 2)
+  t.same((await objects.list('mx', 'hello')).records.length, 0, 'a name is no prefix')
+  t.same((await objects.list('acme', 'helloworld')).records.length, 1)
+})
+
+t.test('without a version it is latest that is meant, or the only one there is', async (t) => {
+  const objects = open(t)
+  const find = (version: string) => objects.find('mx', { name: 'helloworld', version }, 'x')
+  await t.rejects(find(''), { code: 404, message: 'service not found: helloworld@latest' })
+  await objects.add(makeRecord({ version: 'typo', settled: 'one', status: 'error' }))
+  t.match(await find(''), { version: 'typo' })
+  await objects.add(makeRecord({ version: 'v1' }))
+  t.match(await find(''), { version: 'v1' })
+  await t.rejects(find('v2'), { message: 'service not found: helloworld@v2; there is typo, v1' })
+  await objects.add(makeRecord({ version: 'v2' }))
+  await t.rejects(find(''), {
+    code: 400,
+    message: /several versions of helloworld.*: typo, v1, v2/,
+  })
+  await objects.add(makeRecord())
+  t.match(await find(''), { version: 'latest' })
+  await t.rejects(objects.find('mx', { name: '', version: '' }, 'x'), { code: 400 })
+})
+
+t.test('of changes at once none is lost', async (t) => {
+  const objects = open(t)
+  const record = makeRecord()
+  await objects.add(record)
+  const changes = Array.from({ length: 5 }, () =>
+    objects.change(record, (now) => ({ ...now, retries: now.retries + 1 })),
+  )
+  await Promise.all(changes)
+  t.match(await objects.read(record), { retries: 5 })
+  const same = await objects.change(record, (now) => now)
+  t.match(same, { retries: 5 })
+  t.equal(await objects.change(record, () => undefined), undefined)
+  t.equal(await objects.read(record), undefined)
+  t.equal(await objects.change(record, (now) => now), undefined)
+})

@@ -1,0 +1,26 @@
+import t from 'tap'
+import { formatKept } from '../../../../domain/store/json-record.ts'
+import {
+  formatObject,
+  parseServiceRecord,
+  toNamespacePrefix,
+  toObjectKey,
+} from '../../../../services/runtime/state/records.ts'
+import { makeRecord } from '../parts.ts'
+
+const toStored = (value: Buffer) => ({ key: 'k', value, metadata: {}, expiresMs: 0, version: 1 })
+
+t.test('the key of an object is that of reference 7.3', async (t) => {
+  const key = { namespace: 'mx', name: 'shop', version: 'latest' }
+  t.equal(toObjectKey(key), 'service:mx:shop:latest')
+  t.ok(toObjectKey(key).startsWith(toNamespacePrefix('mx')))
+  t.notOk(toObjectKey({ ...key, namespace: 'mxx' }).startsWith(toNamespacePrefix('mx')))
+  t.equal(formatObject(key), 'shop@latest')
+})
+
+t.test('a record is read as it was written; what is none is refused', async (t) => {
+  const record = makeRecord()
+  t.same(parseServiceRecord(toStored(formatKept(record))), record)
+  for (const value of [formatKept({ name: 'a' }), Buffer.from('{"format":2}')])
+    t.throws(() => parseServiceRecord(toStored(value)), { code: 500 })
+})

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { createMemoryStore } from '../../../../adapters/store/memory.ts'
+import { createStore } from '../../../../domain/store/store.ts'
+import { createServers } from '../../../../services/runtime/state/servers.ts'
+import { toPlain } from '../../../fixtures/deployer.ts'
+import { makeLeft, openPlatformRuntime } from '../../../fixtures/platform-runtime.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+const START_MS = 1e12
+
+t.test('a server is away that gave no sign of life for a minute', async (t) => {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  let ms = START_MS
+  const [one, two] = ['one', 'two'].map((server) =>
+    createServers({ store, server, nowMs: () => ms }),
+  ) as [ReturnType<typeof createServers>, ReturnType<typeof createServers>]
+  for (const servers of [one, two]) {
+    await servers.begin()
+    t.teardown(servers.close)
+  }
+  ms += 60_000
+  t.same(await two.findAway(), new Map())
+  ms += 1
+  const value = Buffer.from('{"format":2}')
+  await store.commit([{ table: { database: 'mx', table: 'runtime' }, key: 'server:new', value }])
+  t.same(await two.findAway(), new Map([['one', START_MS]]), 'neither itself nor a newer one')
+  const changes: string[][] = []
+  const stop = two.watch((changed) => changes.push([...changed]))
+  await two.refresh()
+  await two.refresh()
+  t.same(changes, [['one']], 'told once')
+  t.same(two.away(), new Map([['one', START_MS]]))
+  await one.refresh()
+  await two.refresh()
+  t.same(changes, [['one'], ['one']], 'and that it is back')
+  t.same(two.away(), new Map())
+  stop()
+})
+
+t.test('what a server that is away runs is told to be unknown, and what to do', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, { server: 'one' }, left)
+  await one.create('shop', toPlain('one'))
+  await one.settled('shop')
+  await one.close()
+  const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
+  const later = { server: 'two', nowMs: () => Date.now() + 120_000 }
+  const two = await openPlatformRuntime(t, later, elsewhere)
+  const [told] = await two.read()
+  t.match(told, {
+    status: 0,
+    metadata: {
+      ...{ status: 'unknown', owner: /.*/ },
+      error:
+        /^server one, which runs it, has given no sign of life for 2m: start it again, or remove it with force and run it elsewhere$/,
+    },
+  })
+})

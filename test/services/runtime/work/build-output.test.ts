@@ -1,0 +1,43 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { openBuildOutput, readBuildOutput } from '../../../../services/runtime/work/build-output.ts'
+
+const NEVER = new AbortController().signal
+
+async function collect(parts: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = []
+  for await (const part of parts) all.push(part)
+  return Buffer.concat(all).toString()
+}
+
+t.test('a reader gets what is there, then what comes, until the build ends', async (t) => {
+  const path = join(t.testdir({}), 'mx', 'one.log')
+  const output = await openBuildOutput(path)
+  output.write('one\n')
+  const early = collect(output.read(NEVER))
+  const parts = output.read(NEVER)[Symbol.asyncIterator]()
+  t.equal(Buffer.from((await parts.next()).value!).toString(), 'one\n')
+  output.write('two\n')
+  t.equal(Buffer.from((await parts.next()).value!).toString(), 'two\n')
+  output.write('x'.repeat(200_000))
+  await output.end()
+  await output.end()
+  t.equal(await early, `one\ntwo\n${'x'.repeat(200_000)}`)
+  t.equal(await collect(output.read(NEVER)), await early)
+  t.equal(await collect(readBuildOutput(path)), await early)
+})
+
+t.test('who leaves ends its reading, not the build', async (t) => {
+  const output = await openBuildOutput(join(t.testdir({}), 'one.log'))
+  const leaving = new AbortController()
+  const reading = collect(output.read(leaving.signal))
+  leaving.abort()
+  t.equal(await reading, '')
+  output.write('more')
+  await output.end()
+  t.equal(await collect(output.read(NEVER)), 'more')
+})
+
+t.test('of a build without output there is none', async (t) => {
+  t.equal(await collect(readBuildOutput(join(t.testdir({}), 'none.log'))), '')
+})

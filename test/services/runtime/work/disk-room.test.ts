@@ -1,0 +1,58 @@
+import t, { type Test } from 'tap'
+import { createDiskRoom } from '../../../../services/runtime/work/disk-room.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+const MIB = 1024 * 1024
+const FULL = {
+  code: 507,
+  message:
+    'the disk of the server is full: 99 MiB are free, and 100mb have to stay so (min_free_disk)',
+}
+const { signal } = new AbortController()
+
+function open(t: Test, free: () => number, makeRoom = async () => {}) {
+  const folder = makeTempFolder(t, 'room')
+  const readFree = async () => free()
+  return createDiskRoom({ folder, leastBytes: 100 * MIB, everyMs: 5, readFree, makeRoom })
+}
+
+t.test('where there is room work is done', async (t) => {
+  t.equal(await open(t, () => 100 * MIB).use(signal, async () => 'done'), 'done')
+  const folder = makeTempFolder(t, 'room')
+  const real = createDiskRoom({ folder, leastBytes: 1 })
+  t.equal(await real.use(signal, async () => 'done'), 'done', 'as the system says')
+  const most = createDiskRoom({ folder, leastBytes: Number.MAX_SAFE_INTEGER })
+  await t.rejects(
+    most.use(signal, async () => 'done'),
+    { code: 507 },
+  )
+  const none = createDiskRoom({ folder, leastBytes: 0, readFree: async () => 0 })
+  t.equal(await none.use(signal, async () => 'done'), 'done', 'none has to stay free')
+})
+
+t.test('what can be removed is, and where that is not enough work is refused', async (t) => {
+  let free = 99 * MIB
+  const makeRoom = async () => {
+    free += MIB
+  }
+  t.equal(await open(t, () => free, makeRoom).use(signal, async () => 'done'), 'done')
+  let isBegun = false
+  const work = open(t, () => 99 * MIB + 1).use(signal, async () => {
+    isBegun = true
+  })
+  await t.rejects(work, FULL)
+  t.notOk(isBegun)
+})
+
+t.test('work that takes the last of it is ended', async (t) => {
+  let free = 100 * MIB
+  const work = open(t, () => free).use(
+    signal,
+    (ending) =>
+      new Promise((_, reject) => {
+        ending.addEventListener('abort', () => reject(ending.reason))
+        free -= MIB
+      }),
+  )
+  await t.rejects(work, FULL)
+})

@@ -1,0 +1,85 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { ServiceRecord } from '../../../../services/runtime/state/records.ts'
+import { createDiskRoom } from '../../../../services/runtime/work/disk-room.ts'
+import { createFolders } from '../../../../services/runtime/work/folders.ts'
+import {
+  createPrepare,
+  isUploaded,
+  toUploadedSource,
+} from '../../../../services/runtime/work/prepare.ts'
+import { openEgress } from '../../../fixtures/egress.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+import { makeRecord, makeRevision } from '../parts.ts'
+
+function open(t: Test) {
+  const folders = createFolders(makeTempFolder(t, 'prepare'))
+  const room = createDiskRoom({ folder: folders.cache, leastBytes: 0 })
+  const prepare = createPrepare({
+    folders,
+    room,
+    allowsLocal: () => true,
+    egress: openEgress(),
+    openSecret: () => '',
+  })
+  const signal = new AbortController().signal
+  const run = (record: ServiceRecord) => prepare(record, { onOutput: () => {}, signal })
+  return { folders, run }
+}
+
+const { wish } = makeRecord()
+
+t.test('a rollback is what ran before, under another id', async (t) => {
+  const previous = makeRevision('one', { env: { A: '1' } })
+  const record = makeRecord({
+    ...{ previous, current: makeRevision('two') },
+    asked: { id: 'three', kind: 'rollback', upload: '' },
+  })
+  t.same(await open(t).run(record), { ...previous, id: 'three' })
+})
+
+t.test('a restart is what runs, as it is wished for now', async (t) => {
+  const current = makeRevision('one', { env: { A: '1', B: '1' }, instances: 2 })
+  const record = makeRecord({
+    ...{ current, wish: { ...wish, env: { B: '2' }, memory: 1000 } },
+    asked: { id: 'two', kind: 'restart', upload: '' },
+  })
+  t.same(await open(t).run(record), {
+    ...{ ...current, id: 'two', env: { A: '1', B: '2' }, resources: { memoryBytes: 1000 } },
+  })
+})
+
+t.test('an image needs no build', async (t) => {
+  const asked = { ...wish, image: 'nginx:1', args: ['-v'], protocol: 'http', port: 80 } as const
+  t.match(await open(t).run(makeRecord({ source: '', wish: asked })), {
+    ...{ id: 'one', build: '', protocol: 'http', port: 80, instances: 1 },
+    program: { kind: 'image', image: 'nginx:1', args: ['-v'] },
+  })
+})
+
+t.test('arguments stand behind the command, whoever named that', async (t) => {
+  const { folders, run } = open(t)
+  mkdirSync(folders.upload('up'), { recursive: true })
+  writeFileSync(join(folders.upload('up'), 'mx.yaml'), 'command: node main.js\n')
+  writeFileSync(join(folders.upload('up'), 'main.js'), '')
+  const asked = { id: 'one', kind: 'build', upload: 'up' } as const
+  const { program } = await run(makeRecord({ asked, wish: { ...wish, args: ['-v'] } }))
+  t.same(program.command?.slice(1), ['main.js', '-v'])
+  const command = ['node', 'other.js']
+  const next = await run(makeRecord({ asked, wish: { ...wish, command, args: ['-v'] } }))
+  t.same(next.program.command?.slice(1), ['other.js', '-v'])
+  t.equal(readFileSync(join(folders.upload('up'), 'main.js'), 'utf8'), '', 'the upload stays')
+})
+
+t.test('a source that is gone is said to be', async (t) => {
+  const { run } = open(t)
+  await t.rejects(run(makeRecord()), { code: 400, message: /not here any more: upload it again/ })
+})
+
+t.test('what was uploaded is named by its object', async (t) => {
+  const source = toUploadedSource({ name: 'shop', version: 'v1' })
+  t.equal(source, 'source://shop:v1')
+  t.ok(isUploaded(source))
+  t.notOk(isUploaded('github.com/a/b'))
+})

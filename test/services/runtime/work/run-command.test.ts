@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
+import { type CommandOptions, runCommand } from '../../../../services/runtime/work/run-command.ts'
+import { LOADER, toModule } from '../../../fixtures/programs.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+const PATH = process.env['PATH']!
+
+function run(t: Test, line: string, more: Partial<CommandOptions> = {}) {
+  const told: string[] = []
+  const cwd = more.cwd ?? makeTempFolder(t, 'run')
+  const ended = runCommand(['/bin/sh', '-c', line], {
+    cwd,
+    env: { PATH, ONLY: 'this' },
+    onOutput: (text) => told.push(text),
+    signal: new AbortController().signal,
+    ...more,
+  })
+  return { cwd, ended, told: () => told.join('') }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await pause(10)
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    // One that has ended and was not waited for yet, in a container without an init, runs nothing.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+t.test('what a program says is told, and how it ended', async (t) => {
+  const fine = run(t, 'echo out; echo err >&2')
+  t.match(await fine.ended, { isDone: true, how: 'exit status 0' })
+  t.match(fine.told(), /out\n/)
+  t.match(fine.told(), /err\n/)
+  const bad = await run(t, 'echo why >&2; exit 3').ended
+  t.strictSame(bad, { isDone: false, how: 'exit status 3', tail: 'why' })
+  t.match(await run(t, 'kill -9 $$').ended, { isDone: false, how: 'SIGKILL' })
+  t.match(await run(t, 'exec there-is-none').ended, { how: 'there is no such program' })
+  const long = await run(t, 'yes | head -c 100000; echo end').ended
+  t.ok(long.tail.endsWith('end') && long.tail.length < 5000)
+})
+
+t.test('standard output is told on its own to who wants it', async (t) => {
+  let out = ''
+  const onStdout = (text: string) => {
+    out += text
+  }
+  const { ended, told } = run(t, 'echo out; echo err >&2', { onStdout })
+  await ended
+  t.equal(out, 'out\n')
+  t.equal(told(), 'err\n')
+})
+
+t.test('it has the environment it is given and no other', async (t) => {
+  const { ended, told } = run(t, 'env')
+  await ended
+  t.match(told(), /ONLY=this/)
+  t.notMatch(told(), /HOME=/)
+})
+
+t.test('nothing of its group is left, whether it ends by itself or is ended', async (t) => {
+  const left = run(t, 'sleep 60 >/dev/null 2>&1 & echo $!')
+  await left.ended
+  await until(() => !isRunning(Number(left.told())))
+
+  const abort = new AbortController()
+  const stubborn = run(t, 'trap "" TERM INT; sleep 60 & echo $!; wait; sleep 60', {
+    signal: abort.signal,
+  })
+  await until(() => stubborn.told() !== '')
+  abort.abort(new Error('enough'))
+  await t.rejects(stubborn.ended, { message: 'enough' })
+  await until(() => !isRunning(Number(stubborn.told())))
+  await t.rejects(run(t, 'echo', { signal: abort.signal }).ended, { message: 'enough' })
+})
+
+t.test('what left its group, and holds its outputs, keeps nobody waiting', async (t) => {
+  const abort = new AbortController()
+  const left = run(t, 'setsid sleep 60 & echo $!', { signal: abort.signal })
+  t.match(await left.ended, { isDone: true })
+  process.kill(Number(left.told()), 'SIGKILL')
+
+  const given = run(t, 'setsid sleep 60 & echo $!; sleep 60', { signal: abort.signal })
+  await until(() => given.told() !== '')
+  abort.abort(new Error('enough'))
+  await t.rejects(given.ended, { message: 'enough' })
+  process.kill(Number(given.told()), 'SIGKILL')
+})
+
+t.test('a folder that is not there is told', async (t) => {
+  const cwd = join(makeTempFolder(t, 'run'), 'none')
+  await t.rejects(run(t, 'echo', { cwd }).ended, { code: 'ENOENT' })
+})
+
+t.test('it ends with this process, also where that is killed', async (t) => {
+  const module = toModule(
+    new URL('../../../../services/runtime/work/run-command.ts', import.meta.url),
+  )
+  const program = `
+    import { runCommand } from ${JSON.stringify(pathToFileURL(module.pathname).href)}
+    await runCommand(['/bin/sh', '-c', 'sleep 60 & echo $!; wait'], {
+      cwd: '/', env: { PATH: process.env.PATH }, signal: new AbortController().signal,
+      onOutput: (text) => process.stdout.write(text),
+    })`
+  const words = [...LOADER, '--input-type=module', '--eval', program]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [text] = (await once(child.stdout, 'data')) as [Buffer]
+  const pid = Number(text)
+  t.ok(isRunning(pid))
+  child.kill('SIGKILL')
+  await until(() => !isRunning(pid))
+})
+
+t.test('one that takes more than it may is killed, and told to have', async (t) => {
+  const bounds = { memoryBytes: 2 ** 40, processes: 3 }
+  const greedy = run(t, 'for i in 1 2 3 4 5 6; do sleep 100 & done; wait', { bounds })
+  t.match(await greedy.ended, { isDone: false, how: /^it had \d+ processes, and may have 3$/ })
+  t.match(await run(t, 'true', { bounds }).ended, { isDone: true, how: 'exit status 0' })
+})

@@ -1,0 +1,19 @@
+import { dirname } from 'node:path'
+import t from 'tap'
+import { toPath, toWorkEnvironment } from '../../../../services/runtime/work/work-environment.ts'
+
+t.test('builds are told where things are found, and nothing of the server', async (t) => {
+  const before = { ...process.env }
+  t.teardown(() => {
+    process.env = before
+  })
+  process.env = { PATH: '/bin', MX_TOKEN: 's', AWS_SECRET: 's', HTTPS_PROXY: 'http://p', LANG: 'C' }
+  t.strictSame(toWorkEnvironment('/home/x'), {
+    HOME: '/home/x',
+    TMPDIR: '/home/x',
+    PATH: `${dirname(process.execPath)}:/bin`,
+    HTTPS_PROXY: 'http://p',
+    LANG: 'C',
+  })
+  t.equal(toPath(['/a', '/b']), `/a:/b:${dirname(process.execPath)}:/bin`)
+})

@@ -1,8 +1,0 @@
-import t from 'tap'
-import { toTicks } from '../../../web/parts/ticks.ts'
-
-t.test('an axis says each text once', async (t) => {
-  const format = (value: number) => value.toFixed(1)
-  t.same(toTicks([0, 1e-17, 2e-17], format), ['0.0', '', ''])
-  t.same(toTicks([0, 0.5, 1], format), ['0.0', '0.5', '1.0'])
-})

@@ -1,0 +1,40 @@
+import t from 'tap'
+import { keepDraft, readDraft } from '../../../web/state/draft-storage.ts'
+import { chooseNamespace, endedSession, type Session, session } from '../../../web/state/session.ts'
+
+const toSession = (id: string): Session => ({
+  account: { id, issuer: 'mx', type: 'user', scopes: [], metadata: {} },
+  namespace: 'mx',
+  expires: 0,
+})
+
+t.test('what is typed is kept for its place, its namespace and its account', async (t) => {
+  session.value = toSession('ann')
+  keepDraft(['config', 'shop'], 'typed')
+  t.equal(readDraft(['config', 'shop']), 'typed')
+  t.equal(readDraft(['config', 'other']), undefined)
+  chooseNamespace('acme')
+  t.equal(readDraft(['config', 'shop']), undefined)
+  chooseNamespace(undefined)
+
+  endedSession.value = session.value
+  session.value = null
+  t.equal(readDraft(['config', 'shop']), 'typed', 'the login has ended, and goes on')
+  session.value = toSession('ann')
+  endedSession.value = null
+  t.equal(readDraft(['config', 'shop']), 'typed')
+  session.value = toSession('jane')
+  t.equal(readDraft(['config', 'shop']), undefined, 'not for somebody else')
+  session.value = toSession('ann')
+  t.equal(readDraft(['config', 'shop']), undefined, 'nor afterwards')
+})
+
+t.test('what was sent, and whoever logs out, leaves nothing behind', async (t) => {
+  keepDraft(['config', 'shop'], 'typed')
+  keepDraft(['config', 'shop'], undefined)
+  t.equal(readDraft(['config', 'shop']), undefined)
+  keepDraft(['config', 'shop'], 'typed')
+  session.value = null
+  session.value = toSession('ann')
+  t.equal(readDraft(['config', 'shop']), undefined)
+})

@@ -1,0 +1,128 @@
+import type { JSX } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import { formatJson } from '../../json/json-source.ts'
+import { Copy } from '../copy.tsx'
+import { formatBytes } from '../time/format.ts'
+import { findOpen, MEMBERS } from './open-members.ts'
+
+export interface JsonViewProps {
+  readonly value: unknown
+  /** Of the file it is downloaded as. @default answer.json */
+  readonly fileName?: string
+  /** Levels that are open at first, as far as they are not too large. @default 3 */
+  readonly open?: number
+  /** What it is, for screen readers: no two of a page are alike. @default JSON */
+  readonly label?: string
+}
+
+/** Characters that are drawn of a text before somebody asks for all. */
+const CHARACTERS = 2000
+
+/** A JSON value, pretty and folding. Huge ones are drawn in pieces; the whole can be copied and downloaded. */
+export function JsonView({
+  value,
+  fileName = 'answer.json',
+  open = 3,
+  label = 'JSON',
+}: JsonViewProps): JSX.Element {
+  const text = useMemo(() => formatJson(value), [value])
+  const opened = useMemo(() => findOpen(value, open), [value, open])
+  const download = (): void => {
+    const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+    const link = document.createElement('a')
+    link.href = url
+    link.download = fileName
+    link.click()
+    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+  }
+  return (
+    <div class="json">
+      <div class="json-actions">
+        <span class="muted">{formatBytes(text.length)}</span>
+        <Copy text={text} />
+        <button type="button" class="quiet" onClick={download}>
+          Download
+        </button>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
+      <section class="json-scroll" aria-label={label} tabIndex={0}>
+        <Value value={value} opened={opened} />
+      </section>
+    </div>
+  )
+}
+
+interface ValueProps {
+  readonly value: unknown
+  /** What is open at first. */
+  readonly opened: ReadonlySet<unknown>
+}
+
+function Value({ value, opened }: ValueProps): JSX.Element {
+  if (typeof value === 'string') return <Text value={value} />
+  if (typeof value !== 'object' || value === null)
+    return <span class={value === null ? 'json-null' : `json-${typeof value}`}>{`${value}`}</span>
+  return <Members value={value} opened={opened} />
+}
+
+function Members({
+  value,
+  opened,
+}: ValueProps & {
+  readonly value: object
+}): JSX.Element {
+  const isList = Array.isArray(value)
+  const [isOpen, setOpen] = useState(opened.has(value))
+  const [shown, setShown] = useState(MEMBERS)
+  const names = useMemo(() => Object.keys(value), [value])
+  const [begin, end] = isList ? ['[', ']'] : ['{', '}']
+  if (names.length === 0) return <span>{begin + end}</span>
+  return (
+    <>
+      <button
+        type="button"
+        class="json-fold"
+        aria-expanded={isOpen}
+        aria-label={`${names.length} ${isList ? 'items' : 'members'}`}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {isOpen ? begin : `${begin} ${names.length} ${end}`}
+      </button>
+      {isOpen && (
+        <>
+          <ul class="json-members">
+            {names.slice(0, shown).map((name) => (
+              <li key={name}>
+                {!isList && <span class="json-name">{JSON.stringify(name)}: </span>}
+                <Value value={(value as Record<string, unknown>)[name]} opened={opened} />
+              </li>
+            ))}
+            {names.length > shown && (
+              <li>
+                <button type="button" class="quiet" onClick={() => setShown(shown + 10 * MEMBERS)}>
+                  Show more of the other {names.length - shown}
+                </button>
+              </li>
+            )}
+          </ul>
+          <span>{end}</span>
+        </>
+      )}
+    </>
+  )
+}
+
+function Text({ value }: { readonly value: string }): JSX.Element {
+  const [all, setAll] = useState(false)
+  const isLong = value.length > CHARACTERS && !all
+  return (
+    <span class="json-string">
+      {JSON.stringify(isLong ? `${value.slice(0, CHARACTERS)}…` : value)}
+      {isLong && (
+        <button type="button" class="quiet" onClick={() => setAll(true)}>
+          Show all {formatBytes(value.length)}
+        </button>
+      )}
+    </span>
+  )
+}

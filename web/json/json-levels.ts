@@ -1,0 +1,20 @@
+import { skipString } from '../../core/request/json/json-text.ts'
+
+/** Deepest JSON that pages take: what draws, formats or searches it goes as deep as it does. */
+export const MAX_LEVELS = 1000
+
+/** What is said of JSON that is deeper. */
+export const TOO_DEEP: string = `nested more than ${MAX_LEVELS} levels deep`
+
+/** Whether the lists and objects of a JSON text are nested deeper than pages take. */
+export function isTooDeep(text: string): boolean {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 0x22) at = skipString(text, at) - 1
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > MAX_LEVELS) return true
+    } else if (code === 0x5d || code === 0x7d) depth--
+  }
+  return false
+}
