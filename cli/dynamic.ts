@@ -8,7 +8,7 @@ import { COMMANDS } from './command-table.ts'
 import { type Field, toFields } from './dynamic/fields.ts'
 import { formatEndpointHelp, formatServiceHelp } from './dynamic/help.ts'
 import { findEndpoint, toWords } from './dynamic/match-endpoint.ts'
-import { type GivenFlags, readFlags, splitWords } from './dynamic/read-flags.ts'
+import { type FlagsInput, readFlags, splitWords } from './dynamic/read-flags.ts'
 import { toRequest } from './dynamic/to-request.ts'
 import { findEnvironment, listEnvironments } from './session/environments.ts'
 import { findService, listServices } from './session/find-services.ts'
@@ -77,7 +77,7 @@ export async function runDynamic(
 interface DynamicCall {
   readonly service: string
   readonly endpoint: Endpoint
-  readonly given: GivenFlags
+  readonly given: FlagsInput
   readonly output: string | undefined
   readonly command: string
 }
@@ -115,7 +115,7 @@ async function call(
 /** The request of `--json` with the fields of flags over it. @throws {CliError} */
 async function mergeFlags(
   text: string | undefined,
-  given: GivenFlags['fields'],
+  given: FlagsInput['fields'],
   fields: readonly Field[],
   command: string,
 ): Promise<WrittenJson> {

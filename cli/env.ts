@@ -7,7 +7,7 @@ import {
   type Environment,
   findSelected,
   listEnvironments,
-  mustBeKnown,
+  requireKnown,
 } from './session/environments.ts'
 import { writeConfig } from './state/config.ts'
 import { OUTPUT_FLAGS, print, printDone, toFormat } from './ui/format.ts'
@@ -41,7 +41,7 @@ const SUBCOMMANDS: readonly Subcommand<EnvFlags>[] = [
     args: ['NAME'],
     async run([name], flags) {
       const format = toFormat(flags)
-      mustBeKnown(name!)
+      requireKnown(name!)
       await writeConfig('env', name!)
       const { MX_ENV: variable } = process.env
       if (variable && variable !== name)

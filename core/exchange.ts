@@ -3,20 +3,20 @@
 import type { LookupFunction } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { inspect } from 'node:util'
-import { copyToMemory, returnMemory } from '../lib/io/buffer-pool.ts'
+import { copyToBuffer, releaseBuffer } from '../lib/io/buffer-pool.ts'
 import { ByteBuffer } from '../lib/io/byte-buffer.ts'
-import { turnMs } from '../lib/time/tick-clock.ts'
+import { tickNow } from '../lib/time/tick-clock.ts'
 import type { CallTarget } from './auth/policy/decision.ts'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import type { Account, Session } from './contracts/auth.ts'
 import { formatError, GATEWAY_ID, GatewayError } from './errors.ts'
 import { isFinalStatus } from './http/final-status.ts'
 import { appendParsed, HeaderList } from './http/headers.ts'
-import { mayWait, refuseBody, refuseReply, replyMemory } from './limits/memory-budget.ts'
+import { mayWait, rejectBody, rejectResponse, replyMemory } from './limits/memory-budget.ts'
 import { countBuffered, mayBuffer, type RequestBuffer } from './limits/request-buffers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './listener/websocket/session.ts'
 import type { RequestLine, Route } from './route.ts'
-import type { LostKind } from './rpc/call.ts'
+import type { TransportFailure } from './rpc/call.ts'
 import { toWireError } from './rpc/grpc/error-reply.ts'
 import type { ExchangeTrace } from './tracing/exchange-trace.ts'
 import type { FailureKind } from './upstream/call.ts'
@@ -134,7 +134,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
   /** Why it could not be sent, or got no reply, at the last attempt that failed; empty: none did. */
   failure = ''
   /** What kind of failure that was; empty: none. */
-  failureKind: FailureKind | LostKind | 'no-node' | '' = ''
+  failureKind: FailureKind | TransportFailure | 'no-node' | '' = ''
   /** `performance.now()` when the request went upstream, and when the reply head came back; 0: not yet. */
   upstreamStartMs = 0
   upstreamReplyMs = 0
@@ -202,7 +202,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
     this.secure = secure
     this.bodyLength = bodyLength
     this.upgrade = upgrade
-    this.startMs = turnMs()
+    this.startMs = tickNow()
     this.bodyDone = bodyLength === 0
   }
 
@@ -302,7 +302,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
       this.queuedBytes = 0
       for (const [i, chunk] of queue.entries()) {
         peer.onRequestBody(chunk, this.bodyDone && i === queue.length - 1)
-        returnMemory(chunk)
+        releaseBuffer(chunk)
       }
     }
     if (this.bodyPaused && this.reading) this.resumeBody()
@@ -325,7 +325,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
           const isTooLong = received.length > limit
           if (isTooLong || !this.hold(chunk.length)) {
             this.keep([received.bytes], received.length)
-            reject(isTooLong ? tooLarge(limit) : refuseBody(GATEWAY_ID))
+            reject(isTooLong ? tooLarge(limit) : rejectBody(GATEWAY_ID))
           } else if (last) {
             this.keep([received.bytes], 0)
             resolve(received.bytes)
@@ -365,7 +365,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
     this.sendingBytes = 0
     this.isBodyCut = true
     this.dropQueue()
-    this.giveUp(isLarge ? tooMuchBuffered(this.bytesIn) : refuseBody(GATEWAY_ID))
+    this.giveUp(isLarge ? tooMuchBuffered(this.bytesIn) : rejectBody(GATEWAY_ID))
   }
 
   /** Stops reading the request body until {@link resumeBody}; what is in flight still arrives. */
@@ -392,7 +392,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
     if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
     if (this.reading && this.peer !== undefined) return this.peer.onRequestBody(chunk, last)
     this.queue ??= []
-    this.queue.push(copyToMemory(chunk))
+    this.queue.push(copyToBuffer(chunk))
     const bytes = chunk.length + PIECE_BYTES
     this.queuedBytes += bytes
     if (this.queuedBytes > QUEUE_MAX_BYTES) this.pauseBody()
@@ -440,7 +440,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
   /** {@link reply} for a header list that becomes the exchange's own. A long body that finds no room to wait for a slow client is 503. */
   send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.answered) return
-    if (!mayWait(body)) return this.fail(refuseReply(this.route?.service ?? GATEWAY_ID))
+    if (!mayWait(body)) return this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
     if (this.beginReply(status, headers)) this.transmit(body)
   }
 
@@ -657,7 +657,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
     if (queue === undefined) return
     this.queue = undefined
     this.queuedBytes = 0
-    for (const chunk of queue) returnMemory(chunk)
+    for (const chunk of queue) releaseBuffer(chunk)
   }
 
   private dropPeer(): void {

@@ -2,14 +2,14 @@ import type { Step } from './chain.ts'
 import { GATEWAY_ID, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { METHODS } from './http/methods.ts'
-import type { Directory } from './registry/service-cache.ts'
+import type { ServiceCache } from './registry/service-cache.ts'
 import type { Resolver, Route } from './route.ts'
 import { RouteCache } from './route-cache.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 export interface RouterOptions {
   readonly resolver: Resolver
-  readonly directory: Pick<Directory, 'find' | 'generation'>
+  readonly directory: Pick<ServiceCache, 'find' | 'generation'>
   /** The namespace most requests are in; those in another pay for a longer key. @default '' */
   readonly namespace?: string
   /** Of this router alone: keys are the resolver's. */

@@ -9,11 +9,11 @@ import { isServiceName } from '../core/registry/service-name.ts'
 import { parseFormPairs } from '../core/request/form.ts'
 import { parseJson } from '../core/request/json/json.ts'
 import { skipBlanks, splitObject } from '../core/request/json/json-text.ts'
-import { type RequestType, refuseCoding, toRequestType } from '../core/request/media-type.ts'
+import { type RequestType, rejectContentCoding, toRequestType } from '../core/request/media-type.ts'
 import { parseMultipart } from '../core/request/multipart.ts'
 import { decodeUtf8 } from '../core/request/utf8.ts'
 import { joinName, toRoute } from '../core/route.ts'
-import type { LostKind } from '../core/rpc/call.ts'
+import type { TransportFailure } from '../core/rpc/call.ts'
 import { formatContext, JSON_REPLY } from '../core/rpc/context-headers.ts'
 import { BODY_MAX_BYTES, type CallLimits, ForwardedCall } from '../core/rpc/gateway-call.ts'
 import type { UpstreamNode } from '../core/upstream/node-health.ts'
@@ -131,7 +131,7 @@ export default function call(options: CallOptions): CallHandler {
       const headers = ['allow', 'POST, OPTIONS']
       throw new GatewayError(ID, 405, `/rpc takes POST, got ${x.method}`, { headers })
     }
-    refuseCoding(x.headers.get('content-encoding'), ID)
+    rejectContentCoding(x.headers.get('content-encoding'), ID)
     const { service, endpoint, address, request } = readCall(
       await x.readBody(BODY_MAX_BYTES),
       x.headers.get('content-type'),
@@ -185,7 +185,7 @@ class ExplicitCall extends ForwardedCall {
     return last === undefined ? this.#node : undefined
   }
 
-  override onLost(kind: LostKind, detail: string): void {
+  override onLost(kind: TransportFailure, detail: string): void {
     const { account } = this.x
     const isUnreachable = kind === 'connect' || kind === 'foreign'
     if (!this.#isUnlisted || !isUnreachable || (account !== undefined && isOperator(account)))

@@ -11,7 +11,7 @@ import { pickTraceFields } from '../core/tracing/trace-headers.ts'
 import type { CheckedBroker } from '../domain/broker/broker.ts'
 import type { Events } from '../domain/events/events.ts'
 import type { Maybe } from '../lib/async/maybe.ts'
-import { createBare } from '../lib/object/null-proto.ts'
+import { createNullProto } from '../lib/object/null-proto.ts'
 
 export interface EventOptions {
   /** Where events are published. Its owner closes it. @default nowhere but in `stream` */
@@ -117,7 +117,7 @@ function toBody(published: ApiEvent, topic: string, maxBytes: number): Buffer {
 
 /** The context of the request, and what the message is. */
 function toHeaders(x: Exchange, topic: string): Message['headers'] {
-  const headers: Record<string, string> = createBare()
+  const headers: Record<string, string> = createNullProto()
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!

@@ -3,12 +3,12 @@ import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { shapeOf } from '../core/request/coercion/shape.ts'
 import { openEnvelope } from '../core/request/jsonrpc.ts'
-import { type RequestType, refuseCoding, toRequestType } from '../core/request/media-type.ts'
+import { type RequestType, rejectContentCoding, toRequestType } from '../core/request/media-type.ts'
 import { formatPlainQuery } from '../core/request/plain-query.ts'
 import { toRequestDocument } from '../core/request/request-document.ts'
 import { formatContext, isJson, JSON_REPLY } from '../core/rpc/context-headers.ts'
 import { type CallLimits, ForwardedCall } from '../core/rpc/gateway-call.ts'
-import { tellGrpc } from '../core/rpc/grpc/status.ts'
+import { withGrpcStatus } from '../core/rpc/grpc/status.ts'
 import { findWire } from '../core/rpc/grpc/wire-format.ts'
 import { LINES } from '../core/rpc/http/ndjson.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
@@ -72,7 +72,7 @@ function call(x: Exchange, options: RpcOptions): void {
   try {
     new RpcCall(x, options, type).collect()
   } catch (error) {
-    throw tellGrpc(GatewayError.from(error, x.route?.service), type)
+    throw withGrpcStatus(GatewayError.from(error, x.route?.service), type)
   }
 }
 
@@ -84,7 +84,7 @@ class RpcCall extends ForwardedCall {
   constructor(x: Exchange, limits: CallLimits, contentType: string | undefined) {
     super(x, limits)
     this.#type = toRequestType(contentType, this.service)
-    if (x.bodyLength !== 0) refuseCoding(x.headers.get('content-encoding'), this.service)
+    if (x.bodyLength !== 0) rejectContentCoding(x.headers.get('content-encoding'), this.service)
   }
 
   protected begin(body: Uint8Array): void {
@@ -158,7 +158,7 @@ class RpcCall extends ForwardedCall {
   }
 
   protected override failed(error: GatewayError): void {
-    if (this.#stream === undefined) super.failed(tellGrpc(error, this.#type.type))
+    if (this.#stream === undefined) super.failed(withGrpcStatus(error, this.#type.type))
     else this.#stream.fail(error)
   }
 

@@ -8,7 +8,7 @@ import { toConnectDetail } from '../core/upstream/connect-error.ts'
 import { forward } from '../core/upstream/forward.ts'
 import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
 import type { UpstreamNode } from '../core/upstream/node-health.ts'
-import { mayTryAnother } from '../core/upstream/tried-nodes.ts'
+import { canTryAnother } from '../core/upstream/tried-nodes.ts'
 
 export interface WebOptions {
   /** Longest WebSocket message either way, in bytes, then 1009. @default 16777216 */
@@ -95,7 +95,7 @@ async function openTunnel(
       const isTimeout = x.failureKind === 'timeout'
       upstream.failed(node, isTimeout ? 'gateway' : 'connect')
       tried.push(node)
-      if (isTimeout || !mayTryAnother(upstream, tried)) throw inNameOf(service, failure)
+      if (isTimeout || !canTryAnother(upstream, tried)) throw inNameOf(service, failure)
     }
   }
 }

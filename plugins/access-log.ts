@@ -56,7 +56,7 @@ const plugin: PluginDefinition = definePlugin({
     const target = path === 'stdout' || path === 'stderr' ? path : resolve(configDir, path)
     const writer = createLineWriter({
       target,
-      onTrouble: (error) => log.error({ target, err: error }, 'the access log loses lines'),
+      onError: (error) => log.error({ target, err: error }, 'the access log loses lines'),
       onRecover: (dropped) => log.warn({ target, dropped }, 'lines were lost from the access log'),
     })
     const formatJson = createFormat(query)

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { resolve } from 'node:path'
-import { createIdentity, refuse } from '../core/auth/authentication-hooks.ts'
+import { createIdentity, denyAuthentication } from '../core/auth/authentication-hooks.ts'
 import { type CallerLine, parseCallerLines } from '../core/auth/htpasswd-lines.ts'
 import type { Session } from '../core/contracts/auth.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
@@ -65,7 +65,8 @@ const plugin: PluginDefinition = definePlugin({
         if (headers.getAll(name).length > 1)
           throw new GatewayError(GATEWAY_ID, 400, `one field ${header} expected, got several`)
         const session = key.length > KEY_MAX ? undefined : find(known, key)
-        if (session === undefined) throw refuse(GATEWAY_ID, `unknown key in ${header}`, challenge)
+        if (session === undefined)
+          throw denyAuthentication(GATEWAY_ID, `unknown key in ${header}`, challenge)
         return session
       },
       isKnown: ({ id }) => known.has(id),

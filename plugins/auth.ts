@@ -1,15 +1,15 @@
 import { formatAccount } from '../core/auth/account-text.ts'
 import { keepPrivate, varyByCaller } from '../core/auth/cache-headers.ts'
 import { CALLER_ADDRESS, usesCallerAddress } from '../core/auth/identity-headers.ts'
-import { isForeign } from '../core/auth/policy/cross-namespace.ts'
+import { isCrossNamespace } from '../core/auth/policy/cross-namespace.ts'
 import {
   type CallTarget,
-  isNotTaken,
-  judgeCall,
-  toDenied,
-  toNotTaken,
+  decide,
+  invalidToken,
+  isInvalidToken,
+  toAccessDenied,
 } from '../core/auth/policy/decision.ts'
-import { isLoggingIn } from '../core/auth/policy/login-endpoint.ts'
+import { isLoginEndpoint } from '../core/auth/policy/login-endpoint.ts'
 import { OpenStreams } from '../core/auth/revocable-streams.ts'
 import { readBearer } from '../core/auth/token/bearer.ts'
 import { TokenError } from '../core/auth/token/token-error.ts'
@@ -69,7 +69,7 @@ const plugin: PluginDefinition = definePlugin({
     }
     const streams = new OpenStreams({
       judge: (x) => judgeAgain(x).catch(toReason),
-      toEnded: ({ route, admitted }) => toNotTaken(route!.service, admitted?.resource),
+      toEnded: ({ route, admitted }) => invalidToken(route!.service, admitted?.resource),
       nowMs,
     })
     const judgeAgain = async (x: Exchange): Promise<GatewayError | undefined> => {
@@ -79,15 +79,15 @@ const plugin: PluginDefinition = definePlugin({
         x.session = await gate.identify(token)
         tokens.set(x.session, token)
       }
-      const { granted, missingScope } = await judgeCall(gate, x.account, x.admitted!)
-      return granted ? undefined : toDenied(x.admitted!.resource, x.account, missingScope)
+      const { granted, missingScope } = await decide(gate, x.account, x.admitted!)
+      return granted ? undefined : toAccessDenied(x.admitted!.resource, x.account, missingScope)
     }
     const end = gate.onChange(streams.review)
 
     const settle = (x: Exchange, target: CallTarget, ruling: Ruling): void => {
-      if (!ruling.granted) throw toDenied(target.resource, x.account, ruling.missingScope)
+      if (!ruling.granted) throw toAccessDenied(target.resource, x.account, ruling.missingScope)
       x.admitted = target
-      x.isForeign = isForeign(x.account, target)
+      x.isForeign = isCrossNamespace(x.account, target)
       if (forwardAccount && x.session !== undefined) x.beforeProxy ??= tell
       if (usesCallerAddress(x.route!.service)) x.headers.set(CALLER_ADDRESS, x.clientAddress)
     }
@@ -111,9 +111,9 @@ const plugin: PluginDefinition = definePlugin({
       onRoute(x) {
         const { refusal } = x
         const target = toTarget(x)
-        if (refusal !== undefined && x.session === undefined && !isLoggingIn(target.resource))
+        if (refusal !== undefined && x.session === undefined && !isLoginEndpoint(target.resource))
           throw inNameOf(x.route!.service, target.resource, refusal)
-        const ruling = judgeCall(gate, x.account, target)
+        const ruling = decide(gate, x.account, target)
         if (!(ruling instanceof Promise)) return settle(x, target, ruling)
         return ruling.then((late) => settle(x, target, late))
       },
@@ -139,7 +139,7 @@ const plugin: PluginDefinition = definePlugin({
     /** Whether everybody may have the reply. */
     function isPublic(x: Exchange): boolean {
       if (x.replyHeaders.get('cache-control') === 'no-store') return true
-      const ruling = judgeCall(gate!, undefined, x.admitted!)
+      const ruling = decide(gate!, undefined, x.admitted!)
       return !(ruling instanceof Promise) && ruling.granted
     }
   },
@@ -149,7 +149,7 @@ export default plugin
 
 function refuse(x: Exchange, error: unknown): void {
   if (error instanceof GatewayError) x.refusal = error
-  else if (error instanceof TokenError) x.refusal = toNotTaken(GATEWAY_ID)
+  else if (error instanceof TokenError) x.refusal = invalidToken(GATEWAY_ID)
   else throw error
 }
 
@@ -158,12 +158,12 @@ function inNameOf(
   resource: CallTarget['resource'],
   refusal: GatewayError,
 ): GatewayError {
-  if (isNotTaken(refusal)) return toNotTaken(service, resource)
+  if (isInvalidToken(refusal)) return invalidToken(service, resource)
   const { code, message, headers = [] } = refusal
   return new GatewayError(service, code, message, { headers })
 }
 
 /** Why a stream may not go on. What keeps anybody from judging ends none. */
 function toReason(error: unknown): GatewayError | undefined {
-  return error instanceof TokenError ? toNotTaken(GATEWAY_ID) : undefined
+  return error instanceof TokenError ? invalidToken(GATEWAY_ID) : undefined
 }

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { LRUCache } from 'lru-cache'
-import { createIdentity, refuse } from '../core/auth/authentication-hooks.ts'
+import { createIdentity, denyAuthentication } from '../core/auth/authentication-hooks.ts'
 import { type CallerLine, parseCallerLines } from '../core/auth/htpasswd-lines.ts'
 import { createLoginLimit } from '../core/auth/token/login-limit.ts'
-import { createSecretHasher, type HashTurn } from '../core/auth/token/secret-hash.ts'
+import { createSecretHasher, type HashSlot } from '../core/auth/token/secret-hash.ts'
 import type { Session } from '../core/contracts/auth.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
@@ -76,7 +76,7 @@ const plugin: PluginDefinition = definePlugin({
       return found?.digest === digest ? found.session : undefined
     }
 
-    async function verify(shown: Shown, turn: HashTurn): Promise<Session> {
+    async function verify(shown: Shown, turn: HashSlot): Promise<Session> {
       // By one that came at the same time.
       const session = recall(shown)
       if (session !== undefined) return session
@@ -87,7 +87,7 @@ const plugin: PluginDefinition = definePlugin({
       // By a list that was replaced meanwhile: judged by that one.
       if (users !== known) return verify(shown, turn)
       if (user === undefined || !isRight)
-        throw refuse(GATEWAY_ID, 'name or password not correct', challenge)
+        throw denyAuthentication(GATEWAY_ID, 'name or password not correct', challenge)
       verified.set(place, { digest, session: user.session })
       return user.session
     }
@@ -111,7 +111,7 @@ const plugin: PluginDefinition = definePlugin({
           throw new GatewayError(GATEWAY_ID, 400, 'one field Authorization expected, got several')
         const [id, password] = readCredentials(authorization)
         if (id === undefined || password === undefined)
-          throw refuse(GATEWAY_ID, 'malformed name and password', challenge)
+          throw denyAuthentication(GATEWAY_ID, 'malformed name and password', challenge)
         const digest = createHmac('sha256', key).update(`${id}:${password}`).digest('base64')
         const shown = { id, password, digest, place: `${id} ${clientAddress}` }
         return recall(shown) ?? logIn(shown, clientAddress)

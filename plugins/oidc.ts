@@ -1,6 +1,6 @@
 import { decodeJwt, errors, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { createIdentity, refuse } from '../core/auth/authentication-hooks.ts'
+import { createIdentity, denyAuthentication } from '../core/auth/authentication-hooks.ts'
 import { readBearer } from '../core/auth/token/bearer.ts'
 import type { Session } from '../core/contracts/auth.ts'
 import { createEgressPolicy } from '../core/egress/egress-policy.ts'
@@ -94,15 +94,16 @@ const plugin: PluginDefinition = definePlugin({
       sizeCalculation: (_, token) => token.length,
     })
     const refused = new LRUCache<string, true>({ max: REFUSED_MAX })
-    const onGone = (): void => known.clear()
-    const keys = createIssuerKeys({ issuer, jwksUri, egress, log, onGone, nowMs })
+    const onClosed = (): void => known.clear()
+    const keys = createIssuerKeys({ issuer, jwksUri, egress, log, onClosed, nowMs })
     const verifying = new Map<string, Promise<Session>>()
 
     async function verify(token: string): Promise<Session> {
       try {
         // Before any key is asked for: those of others are no concern of the issuer.
         if (!FORM.test(token) || token.length > TOKEN_MAX) throw new errors.JWTInvalid('malformed')
-        if (decodeJwt(token).iss !== issuer) throw refuse(GATEWAY_ID, REFUSED, NOT_TAKEN)
+        if (decodeJwt(token).iss !== issuer)
+          throw denyAuthentication(GATEWAY_ID, REFUSED, NOT_TAKEN)
         const { payload } = await jwtVerify(token, keys.find, {
           ...{ issuer, audience, algorithms, clockTolerance: SKEW_S },
           currentDate: new Date(nowMs()),
@@ -141,7 +142,7 @@ const plugin: PluginDefinition = definePlugin({
         refused.set(tail, true)
         log.info({ issuer, reason: error.message }, 'invalid access token')
       }
-      return refuse(GATEWAY_ID, REFUSED, NOT_TAKEN)
+      return denyAuthentication(GATEWAY_ID, REFUSED, NOT_TAKEN)
     }
 
     return createIdentity({

@@ -1,4 +1,4 @@
-import type { TracePlace } from '../core/contracts/tracer.ts'
+import type { SpanContext } from '../core/contracts/tracer.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { appendParsed } from '../core/http/headers.ts'
 import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
@@ -46,7 +46,7 @@ const plugin: PluginDefinition = definePlugin({
 export default plugin
 
 /** Two are malformed, whichever they are (W3C Trace Context §3.2). */
-function readPlace({ headers }: Exchange): TracePlace | undefined {
+function readPlace({ headers }: Exchange): SpanContext | undefined {
   return findTracePlace((name) => headers.getAll(name).join(',') || undefined)
 }
 

@@ -1,11 +1,11 @@
 import { isVersion } from '../core/http/path-segments.ts'
 import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
-import { TextMemo } from '../lib/collections/direct-mapped-cache.ts'
+import { DirectMappedCache } from '../lib/collections/direct-mapped-cache.ts'
 
 const SLASH = '/'
 const LETTER_V = 118
 
-const keys = new TextMemo<string>()
+const keys = new DirectMappedCache<string>()
 
 /**
  * First path segment as service name (specification: Proxy resolver). In paths of three or more

@@ -34,7 +34,7 @@ export {
 } from '../core/plugin/define.ts'
 export type { Route } from '../core/route.ts'
 export { Type } from '../core/schema.ts'
-export type { WhenSlow } from '../domain/broker/delivery.ts'
+export type { OverflowPolicy as WhenSlow } from '../domain/broker/delivery.ts'
 export type { Maybe } from '../lib/async/maybe.ts'
 export { formatDuration, formatSize, parseDuration, parseSize } from '../lib/text/units.ts'
 export type { Credentials } from './auth/credentials.ts'

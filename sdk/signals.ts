@@ -19,11 +19,11 @@ const running: Stoppable[] = []
 let stoppedMs: number | undefined
 
 /**
- * Starts what this process is for. It ends in order, as {@link obeySignals} says; when it cannot start, the log says why in a
+ * Starts what this process is for. It ends in order, as {@link handleSignals} says; when it cannot start, the log says why in a
  * line, and the process ends with status 1.
  */
 export async function runProcess(runnable: Runnable): Promise<string> {
-  obeySignals(runnable)
+  handleSignals(runnable)
   try {
     return await runnable.start()
   } catch (error) {
@@ -39,7 +39,7 @@ export async function runProcess(runnable: Runnable): Promise<string> {
  * stopped, 1 when some of it failed to; at a second signal at once, with status 1. So does an exception nobody caught,
  * unless the program has a listener for those: with a line in the log.
  */
-export function obeySignals(stoppable: Stoppable): void {
+export function handleSignals(stoppable: Stoppable): void {
   if (running.push(stoppable) > 1) return
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)

@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.ts'
 import { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/http/headers.ts'
 import { INTERNAL_ERROR } from '../core/listener/websocket/close-codes.ts'
-import { chooseProtocol, expectHandshake } from '../core/listener/websocket/handshake.ts'
+import { chooseProtocol, upgradeRequired } from '../core/listener/websocket/handshake.ts'
 import {
   type AcceptOptions,
   MESSAGE_MAX_BYTES,
@@ -156,7 +156,7 @@ export class TestExchange extends Exchange {
     }: AcceptOptions = {},
   ): TestSocket | undefined {
     if (this.answered) return undefined
-    if (!this.upgrade) throw expectHandshake()
+    if (!this.upgrade) throw upgradeRequired()
     const chosen = chooseProtocol(this.headers, protocol)
     this.startWebSocket(headers)
     if (this.status !== 101) {

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Broker, Message } from '../../core/contracts/broker.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { brokerAway, refuse } from '../../domain/broker/errors.ts'
+import { brokerUnavailable, rejectInput } from '../../domain/broker/errors.ts'
 import { createNatsLink, type NatsLinkOptions } from '../nats/connection.ts'
 import { formatNatsAddress } from '../nats/url.ts'
 import { encodeHeaders } from './nats/headers.ts'
@@ -61,15 +61,17 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
     const { headers, bytes } = encodeHeaders(message.headers)
     const size = bytes + message.body.length
     if (size > maxBodyBytes)
-      throw refuse(400, `body and headers must be at most ${maxBodyBytes} bytes, got ${size}`)
+      throw rejectInput(400, `body and headers must be at most ${maxBodyBytes} bytes, got ${size}`)
     if (outbox.bytes > 0 && outbox.bytes + size > maxUnconfirmedBytes)
-      throw brokerAway(new Error(`the server takes too long: ${outbox.bytes} bytes wait for it`))
+      throw brokerUnavailable(
+        new Error(`the server takes too long: ${outbox.bytes} bytes wait for it`),
+      )
     try {
       // A copy: the library sends it a little later, and it is the caller's again now.
       const body = new Uint8Array(message.body)
       connection.publish(toSubject(topic), body, headers === undefined ? {} : { headers })
     } catch (error) {
-      throw brokerAway(error)
+      throw brokerUnavailable(error)
     }
     outbox.add(connection, size + MESSAGE_BYTES)
   }
@@ -78,7 +80,7 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
   async function sendLater(topic: string, message: Message): Promise<void> {
     const size = message.body.length + MESSAGE_BYTES
     if (waitingBytes > 0 && waitingBytes + size > maxUnconfirmedBytes)
-      throw brokerAway(new Error(`${waitingBytes} bytes wait for a connection`))
+      throw brokerUnavailable(new Error(`${waitingBytes} bytes wait for a connection`))
     waitingBytes += size
     try {
       send(await link.open(), topic, message)
@@ -115,5 +117,5 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
 }
 
 function toFailure(error: unknown): GatewayError {
-  return error instanceof GatewayError ? error : brokerAway(error)
+  return error instanceof GatewayError ? error : brokerUnavailable(error)
 }

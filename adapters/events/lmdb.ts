@@ -4,20 +4,20 @@ import type {
   StoredEvent,
   TopicState,
 } from '../../core/contracts/events.ts'
-import { eventsAway, eventsFull } from '../../domain/events/errors.ts'
+import { eventsFull, eventsUnavailable } from '../../domain/events/errors.ts'
 import { createLogEvents } from '../../domain/events/log/groups.ts'
 import {
   type LogMark,
   MAX_REMOVED,
   NO_EVENTS,
   toEnd,
-  toKept,
   toMark,
+  toRetention,
 } from '../../domain/events/log/index.ts'
 import type { EventLog, SavedGroup } from '../../domain/events/log/log.ts'
 import { readSlice } from '../../domain/events/log/read.ts'
 import { toTopicKey } from '../../domain/events/topic-key.ts'
-import { isFull } from '../../domain/lmdb/disk-space.ts'
+import { isDiskFull } from '../../domain/lmdb/disk-space.ts'
 import { openEnvironment } from '../../domain/lmdb/environment.ts'
 import { formatEvent, parseEvent, parseMark } from './lmdb/event-bytes.ts'
 import {
@@ -109,7 +109,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     try {
       return await done
     } catch (error) {
-      throw isFull(error, folder) ? eventsFull(error) : eventsAway(error)
+      throw isDiskFull(error, folder) ? eventsFull(error) : eventsUnavailable(error)
     }
   }
 
@@ -174,7 +174,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     async retain(topic, retention, now) {
       const key = Buffer.from(toTopicKey(topic))
       const decide = (note: TopicNote) =>
-        toKept(note.first, note, markReader(note.number), retention, now)
+        toRetention(note.first, note, markReader(note.number), retention, now)
       const seen = findNote(key)
       if (seen === undefined || decide(seen).first === seen.first) return false
       return change(() => {

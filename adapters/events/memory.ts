@@ -12,8 +12,8 @@ import {
   NO_EVENTS,
   sizeOfEvent,
   toEnd,
-  toKept,
   toMark,
+  toRetention,
 } from '../../domain/events/log/index.ts'
 import type { EventLog } from '../../domain/events/log/log.ts'
 import { readSlice } from '../../domain/events/log/read.ts'
@@ -103,7 +103,7 @@ export function createMemoryEvents(options: MemoryEventsOptions = {}): EventsAda
       if (found === undefined) return false
       const { first, bytes: had } = toState(found)
       const readMark = (sequence: number): LogMark => found.entries[sequence - first]!.mark
-      const kept = toKept(first, found.end, readMark, retention, now)
+      const kept = toRetention(first, found.end, readMark, retention, now)
       found.entries.splice(0, kept.first - first)
       bytes -= had - toState(found).bytes
       return kept.more

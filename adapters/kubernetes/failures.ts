@@ -17,8 +17,8 @@ const MAX_RETRY_MS = 10_000
  */
 export function toRetryMs(error: unknown, failures: number, firstMs: number): number {
   const longestMs = Math.min(MAX_RETRY_MS, firstMs * 2 ** failures)
-  const askedMs = error instanceof ApiError ? error.retryAfterMs : 0
-  return Math.max(askedMs, longestMs * (0.5 + Math.random() / 2))
+  const requestedMs = error instanceof ApiError ? error.retryAfterMs : 0
+  return Math.max(requestedMs, longestMs * (0.5 + Math.random() / 2))
 }
 
 /** Why it failed, in words that say what to do about it. */

@@ -1,6 +1,6 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { inTime } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/with-timeout.ts'
 import type { Cluster } from './cluster.ts'
 
 /** An answer of the API server that is no use. */
@@ -56,7 +56,7 @@ export async function send(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const { type = 'application/json', accept = 'application/json' } = types
-  const { headers, ...options }: RequestOptions = await inTime(readOptions(), CREDENTIALS_MS)
+  const { headers, ...options }: RequestOptions = await withTimeout(readOptions(), CREDENTIALS_MS)
   signal.throwIfAborted()
   const open = server.protocol === 'http:' ? requestHttp : requestHttps
   const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))

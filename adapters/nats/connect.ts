@@ -7,7 +7,7 @@ import {
   type SecureContext,
 } from 'node:tls'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
-import { refusal, toConnectError } from './errors.ts'
+import { toConnectError, toPermissionError } from './errors.ts'
 import { probeNats } from './probe.ts'
 import { formatNatsHost, type NatsAddress, type NatsHost } from './url.ts'
 
@@ -34,10 +34,12 @@ export async function connectNats(
 ): Promise<NatsConnection> {
   const { secure, user, password, token } = address
   const { ip, info } = await probeNats(host, timeoutMs, signal)
-  if (info.headers !== true) throw refusal('it takes no headers: NATS 2.2 or newer is needed')
+  if (info.headers !== true)
+    throw toPermissionError('it takes no headers: NATS 2.2 or newer is needed')
   if (secure && info.tls_required !== true && info.tls_available !== true)
-    throw refusal('it speaks no TLS; was nats:// meant?')
-  if (!secure && info.tls_required === true) throw refusal('it requires TLS; was tls:// meant?')
+    throw toPermissionError('it speaks no TLS; was nats:// meant?')
+  if (!secure && info.tls_required === true)
+    throw toPermissionError('it requires TLS; was tls:// meant?')
   const tls = secure ? await readTls(address, host) : null
   const { connect } = await import('@nats-io/transport-node')
   try {
@@ -84,7 +86,7 @@ async function readCertificates({
   try {
     return createSecureContext({ ca, cert, key })
   } catch (cause) {
-    throw refusal(`its certificates cannot be used: ${(cause as Error).message}`, cause)
+    throw toPermissionError(`its certificates cannot be used: ${(cause as Error).message}`, cause)
   }
 }
 
@@ -93,6 +95,6 @@ async function readPem(what: string, file: string | undefined): Promise<string |
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
-    throw refusal(`cannot read its ${what}: ${(cause as Error).message}`, cause)
+    throw toPermissionError(`cannot read its ${what}: ${(cause as Error).message}`, cause)
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { isRefusal } from '../../core/registry/errors.ts'
+import { isPermanent } from '../../core/registry/errors.ts'
 import { createBackOff } from '../../lib/async/backoff.ts'
 import { connectNats } from './connect.ts'
 import { toConnectError } from './errors.ts'
@@ -76,7 +76,7 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
         hosts.push(hosts.shift() as NatsHost)
         const failure = toConnectError(error)
         failures.push(`${formatNatsHost(host)}: ${failure.message}`)
-        if (isRefusal(failure)) refused ??= failure
+        if (isPermanent(failure)) refused ??= failure
       }
     }
     fail(failures.join('; '), refused)

@@ -4,7 +4,7 @@ const TLS_CODE = /CERT|TLS|SSL|SIGNATURE|ISSUER/
 const REFUSED = ['AuthorizationError', 'UserAuthenticationExpiredError']
 
 /** An error that connecting again does not mend, until somebody changes something (`isRefusal`). */
-export function refusal(message: string, cause?: unknown): Error {
+export function toPermissionError(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { denied: true })
 }
 
@@ -13,8 +13,8 @@ export function toConnectError(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('the connection was closed')
   if ('denied' in error) return error
   const { name, message } = error
-  if (REFUSED.includes(name)) return refusal(`it refuses who comes: ${message}`, error)
+  if (REFUSED.includes(name)) return toPermissionError(`it refuses who comes: ${message}`, error)
   const { code = '' } = error as NodeJS.ErrnoException
-  if (TLS_CODE.test(code)) return refusal(`TLS: ${message}`, error)
+  if (TLS_CODE.test(code)) return toPermissionError(`TLS: ${message}`, error)
   return error
 }

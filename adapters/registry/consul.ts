@@ -3,11 +3,11 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Pace } from './consul/blocking-query.ts'
-import { warnOfDanger } from './consul/check-acl.ts'
+import { warnIfNoAcl } from './consul/check-acl.ts'
 import { type Answer, createConsulClient } from './consul/http/client.ts'
 import { createConsulError } from './consul/http/errors.ts'
 import type { ConsulAddress } from './consul/http/http-agent.ts'
-import { createQuestions } from './consul/queries.ts'
+import { createQueries } from './consul/queries.ts'
 import { CONSUL_ITSELF } from './consul/read-catalog.ts'
 import { createRegistrations } from './consul/registrations.ts'
 import { createSharedWatch, type SharedWatch } from './consul/shared-watch.ts'
@@ -81,10 +81,13 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
         : `Consul takes no more connections from this address: ${slots.places()} services are watched, the others are asked in turn; raise Consul's limits.http_max_conns_per_client, or lower consul://...?max_waiting= (maxWaiting) of all who share the address`,
     ),
   )
-  const announcements = createAnnouncements(client, { onHeard: (name) => void onHeard(name), warn })
+  const announcements = createAnnouncements(client, {
+    onMessage: (name) => void onMessage(name),
+    warn,
+  })
   const registrations = createRegistrations(client, domain, announcements.announce)
   let domains: ReadonlySet<string> = new Set()
-  const questions = createQuestions(client, {
+  const questions = createQueries(client, {
     domain,
     warn,
     onDomains(told) {
@@ -156,7 +159,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     }
   }
 
-  async function onHeard(name: string): Promise<void> {
+  async function onMessage(name: string): Promise<void> {
     if (heard.has(name)) {
       heard.set(name, 'again')
       return
@@ -174,7 +177,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     if (closed) throw createConsulError('the registry is closed')
     if (guard === 'due') {
       guard = 'asking'
-      void warnOfDanger(client, { host, secure, token, warn }).then((isDone) => {
+      void warnIfNoAcl(client, { host, secure, token, warn }).then((isDone) => {
         guard = isDone ? 'done' : 'due'
       })
     }

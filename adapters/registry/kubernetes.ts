@@ -3,7 +3,7 @@ import { createWatchers } from '../../core/registry/event-hub.ts'
 import { type Cluster, createFinder } from '../kubernetes/cluster.ts'
 import { createMirror } from '../kubernetes/informer.ts'
 import { toKubernetesService, toSlice } from './kubernetes/objects.ts'
-import { createPicture } from './kubernetes/service-index.ts'
+import { createServiceIndex } from './kubernetes/service-index.ts'
 
 /** Which cluster is looked at, and what of it. */
 export interface KubernetesRegistryOptions {
@@ -37,7 +37,7 @@ export function createKubernetesRegistry(options: KubernetesRegistryOptions = {}
     )
   }
   const { watch, emit, tellOutage } = createWatchers()
-  const picture = createPicture({ onEvent: emit, onProblem })
+  const picture = createServiceIndex({ onEvent: emit, onProblem })
   const { cluster } = options
   const mirror = createMirror({
     name: 'the Kubernetes registry',

@@ -10,7 +10,7 @@ import { ask, maySignAnew } from './mx/calls.ts'
 import { readEntries, readEntry, toEntry } from './mx/entry.ts'
 import { createLink } from './mx/link.ts'
 import { createRegistrations } from './mx/registrations.ts'
-import { createTold } from './mx/sent-digests.ts'
+import { createSentDigests } from './mx/sent-digests.ts'
 
 export interface MxRegistryOptions {
   /** Host name or IP address, without brackets. */
@@ -81,7 +81,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   let registering = 0
   /** The watch was replaced by another: the registry may have been away in between. */
   let renewDue = false
-  let told = createTold()
+  let told = createSentDigests()
   /** Last states that came while the list is read; undefined: it is not. */
   let waiting: Map<string, RegistryEvent> | undefined
   /** The list that is being read, for whoever began to watch before it was. */
@@ -230,7 +230,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   function want(): void {
     if (closed) return
     if (watchers.size > 0) return link.want(all)
-    told = createTold()
+    told = createSentDigests()
     waiting = undefined
     if (registrations.size + registering === 0) own = undefined
     link.want(own)

@@ -4,7 +4,7 @@ import type { Registry, RegistryEvent, Service } from '../../core/contracts/regi
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
 /** One that is known in this process, and answers at once. */
-export interface OwnRegistry extends Watchable {
+export interface LocalRegistry extends Watchable {
   readonly getService: (name: string) => readonly Service[]
   readonly listServices: () => readonly Service[]
 }
@@ -13,7 +13,7 @@ export interface OwnRegistry extends Watchable {
  * Two registries as one: services of `own` hide those of the same name in `other`, all versions of them. What is configured by
  * hand is meant, whoever else uses the name. Nothing is registered through it; closing it closes both.
  */
-export function createJoinedRegistry(own: OwnRegistry, other: Watchable): Watchable {
+export function createJoinedRegistry(own: LocalRegistry, other: Watchable): Watchable {
   const owns = (name: string): boolean => own.getService(name).length > 0
 
   return {

@@ -4,7 +4,7 @@ import type {
   WorkloadKey,
   WorkloadState,
 } from '../../core/contracts/runtime.ts'
-import { isRefusal } from '../../core/registry/errors.ts'
+import { isPermanent } from '../../core/registry/errors.ts'
 import { type Cluster, createFinder } from '../kubernetes/cluster.ts'
 import { createCalls } from './kubernetes/calls.ts'
 import { deploy, type Place, undeploy } from './kubernetes/deploy.ts'
@@ -68,7 +68,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
     const drift = createDrift({
       findCluster,
       // Anything else is an outage of the space as well.
-      onOutage: (reason) => reason && isRefusal(reason) && onProblem(reason.message),
+      onOutage: (reason) => reason && isPermanent(reason) && onProblem(reason.message),
       onDrift: (key) => {
         for (const listener of driftListeners) listener(key)
       },

@@ -3,28 +3,28 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Runtime, WorkloadKey, WorkloadState } from '../../core/contracts/runtime.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { findOwnCgroup } from '../../lib/process/cgroup.ts'
+import { findCurrentCgroup } from '../../lib/process/cgroup.ts'
 import type { Isolation } from '../../lib/process/sandbox/sandbox.ts'
 import { createWatchdog } from '../../lib/process/watchdog.ts'
 import { createCgroups } from './process/cgroups.ts'
 import { listInheritedFiles } from './process/inherited-files.ts'
-import { endLeftCopies } from './process/instance-folders.ts'
-import type { Doors } from './process/instance-registrar.ts'
+import { endLeftoverInstances } from './process/instance-folders.ts'
+import type { InstanceRegistrar } from './process/instance-registrar.ts'
 import { findConfinement } from './process/limits.ts'
 import { type LogFiles, openLogFiles } from './process/logs/log-files.ts'
 import { readLog } from './process/logs/read-log.ts'
-import type { ProcessLimits, RuntimeLog, World } from './process/runtime-context.ts'
+import type { ProcessLimits, RuntimeContext, RuntimeLog } from './process/runtime-context.ts'
 import { type Supervised, supervise } from './process/supervise.ts'
 
 export interface ProcessRuntimeOptions {
   /** For logs, and for what copies have of their own while they run; made where it is missing. Of one runtime at a time. */
   readonly folder: string
   /** How the platform is asked about copies. */
-  readonly doors: Doors
+  readonly doors: InstanceRegistrar
   readonly log: RuntimeLog
   /** Whether programs are isolated. @default they run as the user of the server */
   readonly isolation?: Promise<Isolation>
-  /** Folder of the server's own control group. @default {@link findOwnCgroup} */
+  /** Folder of the server's own control group. @default {@link findCurrentCgroup} */
   readonly cgroupFolder?: string
   /** In place of {@link ProcessLimits}' defaults. */
   readonly limits?: Partial<ProcessLimits>
@@ -63,9 +63,9 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   /** What was asked of a workload last: one thing after the other. */
   const asked = new Map<string, Promise<void>>()
   let isClosed = false
-  const cgroup = options.cgroupFolder ?? findOwnCgroup()
+  const cgroup = options.cgroupFolder ?? findCurrentCgroup()
 
-  const world: World = {
+  const world: RuntimeContext = {
     copiesFolder,
     doors,
     log,
@@ -79,7 +79,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   }
   let recovered: Promise<void> | undefined
 
-  const endLeft = async () => endLeftCopies(copiesFolder, cgroup, (await world.isolation).sandbox)
+  const endLeft = async () =>
+    endLeftoverInstances(copiesFolder, cgroup, (await world.isolation).sandbox)
 
   /** Before anything starts. What failed is tried again by whoever applies a workload next. */
   function recover(): Promise<void> {

@@ -8,10 +8,10 @@ import type {
   StoreRecord,
   StoreTable,
 } from '../../core/contracts/store.ts'
-import { isFull } from '../../domain/lmdb/disk-space.ts'
+import { isDiskFull } from '../../domain/lmdb/disk-space.ts'
 import { openEnvironment } from '../../domain/lmdb/environment.ts'
 import { createReserve } from '../../domain/lmdb/reserve.ts'
-import { storeAway, storeFull } from '../../domain/store/errors.ts'
+import { storeFull, storeUnavailable } from '../../domain/store/errors.ts'
 import {
   findExcess,
   type GroupCheck,
@@ -187,7 +187,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
       return await done
     } catch (error) {
       isCounted = notes.get(COUNTED) !== undefined
-      throw isFull(error, folder) ? storeFull(error) : storeAway(error)
+      throw isDiskFull(error, folder) ? storeFull(error) : storeUnavailable(error)
     }
   }
 

@@ -4,11 +4,16 @@ import type {
   StoreOutcome,
   StorePlace,
 } from '../../core/contracts/store.ts'
-import { storeAway } from '../../domain/store/errors.ts'
+import { storeUnavailable } from '../../domain/store/errors.ts'
 import { NO_STORE_QUOTAS, type StoreQuotas } from '../../domain/store/usage.ts'
 import { createConnections } from './postgres/client/connections.ts'
 import { parsePostgresUrl } from './postgres/client/url.ts'
-import { decide, findDecisive, type Known, type Plan } from './postgres/evaluate-conditions.ts'
+import {
+  decide,
+  evaluateConditions,
+  type Known,
+  type Plan,
+} from './postgres/evaluate-conditions.ts'
 import { type Listening, listen } from './postgres/listen.ts'
 import { createQuotaCheck } from './postgres/quotas.ts'
 import { toKnown, toRecord, toTable } from './postgres/rows.ts'
@@ -71,7 +76,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
 
   /** Closing waits for it. */
   async function track<T>(work: () => Promise<T>): Promise<T> {
-    if (closing !== undefined) throw storeAway(new Error('the store is closed'))
+    if (closing !== undefined) throw storeUnavailable(new Error('the store is closed'))
     const working = work()
     underWay.add(working)
     try {
@@ -96,7 +101,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
     groups: readonly StoreGroup[],
     nowMs: number,
   ): Promise<readonly StoreOutcome[]> {
-    const decisive = findDecisive(groups)
+    const decisive = evaluateConditions(groups)
     const names = [...decisive.keys()]
     const places = [...decisive.values()]
     return await writeAlone(connections, statements, async (on) => {

@@ -1,6 +1,6 @@
 import type { Tracer } from '../../core/contracts/tracer.ts'
 import { loadOtlpLibraries } from './otlp/libraries.ts'
-import { tellProblems } from './otlp/log-diagnostics.ts'
+import { logDiagnostics } from './otlp/log-diagnostics.ts'
 import { createSpanQueue, type SpanQueueOptions } from './otlp/span-queue.ts'
 import { toTracer } from './otlp/to-tracer.ts'
 
@@ -33,7 +33,7 @@ export async function createOtlpTracing(options: OtlpTracingOptions): Promise<Ot
   const { api, exporter, resources, sdk } = await loadOtlpLibraries()
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources
   const { onProblem } = options
-  const queue = tellProblems(api, onProblem, () =>
+  const queue = logDiagnostics(api, onProblem, () =>
     createSpanQueue(new exporter.OTLPTraceExporter(), sdk, options),
   )
   const environment = detectResources({ detectors: [envDetector] })
@@ -45,7 +45,7 @@ export async function createOtlpTracing(options: OtlpTracingOptions): Promise<Ot
         ...(instance !== undefined && { 'service.instance.id': instance }),
       })
       const resource = defaultResource().merge(own).merge(environment)
-      const provider = tellProblems(
+      const provider = logDiagnostics(
         api,
         onProblem,
         () => new sdk.BasicTracerProvider({ resource, spanProcessors: [queue] }),

@@ -2,7 +2,7 @@ import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { Plugin } from '../../core/chain.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { createPlugin, type PluginEnv } from '../../core/plugin/define.ts'
-import { Directory } from '../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../core/registry/service-cache.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import { DEFAULT_PLUGINS } from '../../platform/plugins/defaults.ts'
 import type { Settings } from '../../platform/settings/settings.ts'
@@ -20,7 +20,7 @@ export function createService(name: string, count: number): Service {
 }
 
 /** A directory of `services`. */
-export function createDirectory(services: readonly Service[]): Directory {
+export function createDirectory(services: readonly Service[]): ServiceCache {
   const createPool = ({
     host,
     port,
@@ -36,7 +36,7 @@ export function createDirectory(services: readonly Service[]): Directory {
       ...{ host, port, secure, pipeline, maxConnections: 1, maxWaiting: 1 },
       ...{ timeouts: { connectMs: 1000, replyMs: 1000, idleMs: 1000 }, keepAliveMs: 1000 },
     })
-  return new Directory(createStaticRegistry(services), { upstream: () => ({ createPool }) })
+  return new ServiceCache(createStaticRegistry(services), { upstream: () => ({ createPool }) })
 }
 
 /** Builds a plugin of the gateway. */

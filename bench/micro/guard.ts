@@ -1,8 +1,8 @@
-import { Guard } from '../../core/listener/request-validator.ts'
+import { RequestValidator } from '../../core/listener/request-validator.ts'
 import { BROWSER_FIELDS } from './bench-exchange.ts'
 import type { Micro } from './micro.ts'
 
-const guard = new Guard()
+const guard = new RequestValidator()
 const browser = ['host', 'localhost:8080', ...BROWSER_FIELDS, 'connection', 'keep-alive']
 const post = ['host', 'localhost:8080', 'content-type', 'application/json', 'content-length', '256']
 

@@ -1,8 +1,8 @@
-import { TextMemo } from '../../lib/collections/direct-mapped-cache.ts'
+import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
 import type { Micro } from './micro.ts'
 
 const PATHS = Array.from({ length: 100 }, (_, i) => `/service${i}/hello`)
-const memo = new TextMemo<string>()
+const memo = new DirectMappedCache<string>()
 const map = new Map<string, string>()
 for (const path of PATHS) {
   memo.keep(path, path)

@@ -1,7 +1,7 @@
 // What the registry's size costs a gateway, without sockets: `npm run bench:registry [-- services nodes]`.
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import type { Service } from '../../core/contracts/registry.ts'
-import { Directory } from '../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../core/registry/service-cache.ts'
 import { createRouter } from '../../core/router.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import type { PoolAddress, Upstream } from '../../core/upstream/upstream.ts'
@@ -54,7 +54,7 @@ function toNode(index: number, node: number): Service['nodes'][number] {
 }
 
 /** Nanoseconds per route and pick, requests going to the services in turn; the best of some rounds. */
-function measurePick(directory: Directory, services: number): number {
+function measurePick(directory: ServiceCache, services: number): number {
   const route = createRouter({ resolver: proxy, directory })
   const exchanges = Array.from({ length: services }, (_, i) => {
     const x = new BenchExchange([], `/s${i}/hello`)
@@ -94,7 +94,10 @@ async function main(count: number, nodes: number): Promise<void> {
   print(`${count} services x ${nodes} nodes registered in`, `${registerMs.toFixed(0)} ms`)
   print('the registry alone', readMemory())
 
-  const directory = new Directory(registry, { upstream: () => ({ createPool }), maxUnused: count })
+  const directory = new ServiceCache(registry, {
+    upstream: () => ({ createPool }),
+    maxUnused: count,
+  })
   const upstreams: Upstream[] = []
   const findMs = await time(async () => {
     for (let i = 0; i < count; i++) upstreams.push((await directory.find(`go.mx.api.s${i}`))!)
@@ -124,7 +127,7 @@ async function main(count: number, nodes: number): Promise<void> {
   print('a node that comes, and goes', `${((changesMs / CHANGES) * 1000).toFixed(0)} us`)
   print('  slowest until it takes part', `${slowestMs.toFixed(2)} ms`)
 
-  const small = new Directory(registry, { upstream: () => ({ createPool }) })
+  const small = new ServiceCache(registry, { upstream: () => ({ createPool }) })
   print('route and pick, 1 service', `${measurePick(small, 1).toFixed(0)} ns`)
   print(`route and pick, ${count} in turn`, `${measurePick(directory, count).toFixed(0)} ns`)
   const { user, system } = process.cpuUsage()

@@ -1,4 +1,4 @@
-import { type LostKind, OutgoingCall } from '../../core/rpc/call.ts'
+import { OutgoingCall, type TransportFailure } from '../../core/rpc/call.ts'
 import { Channel } from '../../core/rpc/ws/channel.ts'
 
 /** What callers saw. */
@@ -47,7 +47,7 @@ class Caller extends OutgoingCall {
     this.call()
   }
 
-  override onLost(_kind: LostKind, detail: string): void {
+  override onLost(_kind: TransportFailure, detail: string): void {
     throw new Error(detail)
   }
 }

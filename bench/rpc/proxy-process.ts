@@ -1,6 +1,6 @@
 // The RPC proxy of `npm run bench:rpc-proxy`, in front of one service: arguments port, name of the service, its port.
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
-import { Directory } from '../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../core/registry/service-cache.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import { openRpcProxy } from '../../platform/rpc-proxy/rpc-proxy.ts'
 import { createServiceLog } from '../../sdk/log/service-log.ts'
@@ -10,7 +10,7 @@ const node = { id: name, address: `127.0.0.1:${servicePort}`, metadata: { protoc
 const registry = createStaticRegistry([
   { name, version: 'latest', metadata: {}, endpoints: [], nodes: [node] },
 ])
-const directory = new Directory(registry, {
+const directory = new ServiceCache(registry, {
   upstream: () => ({
     createPool: (address) =>
       new Pool({

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { AskedRequest, Explanation } from '../../platform/gateway/routing/explain.ts'
+import type { ExplainedRequest, Explanation } from '../../platform/gateway/routing/explain.ts'
 import { withSession } from '../session/session.ts'
 
 /** `Explanation` as the service `api` returns it (docs/api.md). */
@@ -35,7 +35,7 @@ export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'
  * @throws {CliError} for a caller without the scope `admin`.
  */
 export async function explainAtServer(
-  { method, path, headers, body = '' }: AskedRequest,
+  { method, path, headers, body = '' }: ExplainedRequest,
   env: string | undefined,
 ): Promise<ServerExplanation> {
   let reply: ExplainReply | undefined
@@ -68,7 +68,7 @@ function toExplanation(reply: ExplainReply): ServerExplanation {
 }
 
 /** Repeated fields are one, separated as RFC 9110 section 5.3 and RFC 6265 section 5.4 have it. */
-function joinHeaders(headers: AskedRequest['headers']): Readonly<Record<string, string>> {
+function joinHeaders(headers: ExplainedRequest['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,

@@ -1,4 +1,4 @@
-import type { AskedRequest, Explanation } from '../../platform/gateway/routing/explain.ts'
+import type { ExplainedRequest, Explanation } from '../../platform/gateway/routing/explain.ts'
 import { print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { explainAtServer, type ServerExplanation } from './explain-at-server.ts'
@@ -43,7 +43,10 @@ function readEnvironment(
 }
 
 /** By the settings of this command line, as `mx api` would have them. */
-async function explainHere(request: AskedRequest, flags: readonly string[]): Promise<Explanation> {
+async function explainHere(
+  request: ExplainedRequest,
+  flags: readonly string[],
+): Promise<Explanation> {
   const [
     { readFlags },
     { configurationFrom },
@@ -74,7 +77,7 @@ function readRequest(
   words: readonly string[],
   fields: readonly string[],
   data: string | undefined,
-): AskedRequest {
+): ExplainedRequest {
   const hasMethod = words[0] !== undefined && !words[0].startsWith('/')
   const [method, path] = hasMethod ? words : [data === undefined ? 'GET' : 'POST', words[0]]
   if (method === undefined || path === undefined || !METHOD.test(method) || !path.startsWith('/'))
@@ -90,7 +93,7 @@ function readRequest(
   return { method, path, headers, ...(data !== undefined && { body: data }) }
 }
 
-function toDocument({ method, path }: AskedRequest, explanation: ServerExplanation): object {
+function toDocument({ method, path }: ExplainedRequest, explanation: ServerExplanation): object {
   const { answer, why, ...rest } = explanation
   return {
     request: { method, path },

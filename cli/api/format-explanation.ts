@@ -1,11 +1,11 @@
-import type { AskedRequest } from '../../platform/gateway/routing/explain.ts'
+import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts'
 import type { ServerExplanation } from './explain-at-server.ts'
 
 const WIDTH = 10
 
 /** What became of a request, a line each, for people. */
 export function formatExplanation(
-  { method, path }: AskedRequest,
+  { method, path }: ExplainedRequest,
   explanation: ServerExplanation,
 ): string {
   const { stages, route, handler, namespace, account, rulings, nodes, sentTo, answer, why } =

@@ -1,4 +1,4 @@
-import { inTime } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/with-timeout.ts'
 import { splitGlobals } from '../args/global-flags.ts'
 import { COMMANDS, type CommandEntry } from '../command-table.ts'
 import { toFields, toFlag, toLeaves } from '../dynamic/fields.ts'
@@ -121,7 +121,7 @@ async function askServer<T>(
   try {
     const session = openSession({ ...flag('env'), ...flag('namespace') })
     try {
-      return await inTime(use(session), ANSWER_MS)
+      return await withTimeout(use(session), ANSWER_MS)
     } finally {
       session.close()
     }

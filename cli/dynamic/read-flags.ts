@@ -27,7 +27,7 @@ const LETTERS: Readonly<Record<string, string>> = { '-o': '--output', '-h': '--h
 const STANDARD_INPUT = '-'
 
 /** The values given to the fields, and to our own flags. */
-export interface GivenFlags {
+export interface FlagsInput {
   readonly fields: ReadonlyMap<Field, readonly string[]>
   /** By name; the last of each. */
   readonly own: Readonly<Record<string, string>>
@@ -48,7 +48,7 @@ export function readFlags(
   flags: readonly string[],
   fields: readonly Field[],
   command: string,
-): GivenFlags {
+): FlagsInput {
   const all = listAll(fields)
   const given = new Map<Field, string[]>()
   const own: Record<string, string> = {}

@@ -8,7 +8,7 @@ import {
   type JsonSchema,
   NO_DEFINITIONS,
 } from '../../sdk/schema/json-schema.ts'
-import { type HttpPlace, listPlaces } from '../../sdk/service/http-routes.ts'
+import { type HttpRoutePath, listHttpRoutes } from '../../sdk/service/http-routes.ts'
 
 /** A service as its callers see it: what clients and documents are made of. */
 export interface ServiceInterface {
@@ -24,7 +24,7 @@ export interface EndpointInterface {
   /** Whether either side sends more than one message. */
   readonly isStream: boolean
   /** Where a gateway serves it. */
-  readonly places: readonly HttpPlace[]
+  readonly places: readonly HttpRoutePath[]
   /** Names of schemas. */
   readonly request: string
   readonly response: string
@@ -105,7 +105,7 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
         const { description = '', stream } = endpoint.metadata
         return {
           ...{ handler, method, description, isStream: stream === 'true' },
-          places: listPlaces(name, endpoint),
+          places: listHttpRoutes(name, endpoint),
           request: add(`${prefix}Request`, schemaOf(endpoint, 'request')),
           response: add(`${prefix}Response`, schemaOf(endpoint, 'response')),
         }

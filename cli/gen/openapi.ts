@@ -1,4 +1,4 @@
-import { type HttpPlace, variablesOf } from '../../sdk/service/http-routes.ts'
+import { type HttpRoutePath, variablesOf } from '../../sdk/service/http-routes.ts'
 import type { EndpointInterface, Interfaces, ServiceInterface } from './interface.ts'
 import { REF } from './interface.ts'
 
@@ -60,7 +60,7 @@ export function toOpenApi({ services, schemas }: Interfaces, url: string): objec
 function toOperation(
   { name }: ServiceInterface,
   endpoint: EndpointInterface,
-  { method, path, isDeclared }: HttpPlace,
+  { method, path, isDeclared }: HttpRoutePath,
 ): object {
   const { handler, method: own, description, isStream, request, response } = endpoint
   const variables = variablesOf(path)

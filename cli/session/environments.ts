@@ -60,7 +60,7 @@ export function findEnvironment(given: string | undefined): Environment {
 }
 
 /** @throws {CliError} when there is none of that name. */
-export function mustBeKnown(name: string): void {
+export function requireKnown(name: string): void {
   const all = listEnvironments()
   if (all.some((each) => each.name === name)) return
   throw usage(`Environment '${name}' does not exist${suggestOne(name, all)} See 'mx env'`)
@@ -92,7 +92,7 @@ export async function addEnvironment(name: string, address: string): Promise<voi
  * @throws {CliError} for one that is built in, or unknown.
  */
 export async function deleteEnvironment(name: string): Promise<void> {
-  mustBeKnown(name)
+  requireKnown(name)
   let deleted = ''
   await changeConfig((config) => {
     const { [name]: address, ...rest } = parseAdded(config.get('envs'))

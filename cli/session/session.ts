@@ -1,4 +1,4 @@
-import { isNotTaken } from '../../core/auth/policy/decision.ts'
+import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type CallOptions, Client } from '../../sdk/client/client.ts'
 import { createContext } from '../../sdk/context.ts'
@@ -139,7 +139,8 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     error: unknown,
     shown: string | undefined,
   ): Promise<string | undefined> {
-    if (shown === undefined || !(error instanceof GatewayError && isNotTaken(error))) return shown
+    if (shown === undefined || !(error instanceof GatewayError && isInvalidToken(error)))
+      return shown
     token = renew(client, owner, shown)
     return token
   }

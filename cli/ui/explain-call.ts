@@ -1,4 +1,4 @@
-import { isNotTaken } from '../../core/auth/policy/decision.ts'
+import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { isOfPlatform } from '../../core/registry/built-in-services.ts'
 import type { Environment } from '../session/environments.ts'
@@ -50,9 +50,9 @@ function toEnd(
     ]
   if (code === 401) {
     const where = account === '' ? `nobody is logged in to ${name}` : `${account} is not logged in`
-    const isUnknown = token === undefined || isNotTaken(error)
+    const isUnknown = token === undefined || isInvalidToken(error)
     const hint = isUnknown ? `${where}: mx login` : 'this account may not do it'
-    if (token !== undefined && isNew && isNotTaken(error))
+    if (token !== undefined && isNew && isInvalidToken(error))
       return [
         EXIT.unauthorized,
         `Not authorized to perform this request: the server that has ${service} does not take tokens of ${name}: it has another signing key, or another time (mx doctor)`,

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { createBare } from '../../lib/object/null-proto.ts'
+import { createNullProto } from '../../lib/object/null-proto.ts'
 import { GATEWAY_ID } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { badRequest, quote } from '../request/bad-request.ts'
@@ -18,7 +18,7 @@ const WORD_START = /(?:^|-)[a-z]/g
  * @throws {GatewayError} 400 for names such as `__proto__`.
  */
 export function groupValues(flat: readonly string[], what: string, id: string): Values {
-  const values: Values = createBare()
+  const values: Values = createNullProto()
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
     if (FORBIDDEN.has(name)) throw badRequest(id, `${what} must not be named ${quote(name)}`)
@@ -40,7 +40,7 @@ export function toQueryValues(x: Exchange): Values {
 }
 
 export function toPairs(values: Values): Pairs {
-  const pairs: Record<string, Pair> = createBare()
+  const pairs: Record<string, Pair> = createNullProto()
   for (const key in values) pairs[key] = { key, values: values[key]! }
   return pairs
 }
@@ -51,7 +51,7 @@ export function toPairs(values: Values): Pairs {
  * @param leftOut names of fields that are not for them. @default none
  */
 export function toHeaderValues(x: Exchange, leftOut?: ReadonlySet<string>): Values {
-  const values: Values = createBare()
+  const values: Values = createNullProto()
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!

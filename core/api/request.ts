@@ -1,4 +1,4 @@
-import { createBare } from '../../lib/object/null-proto.ts'
+import { createNullProto } from '../../lib/object/null-proto.ts'
 import { GATEWAY_ID } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { parseFormPairs } from '../request/form.ts'
@@ -25,7 +25,7 @@ export function toApiRequest(x: Exchange, body: Uint8Array): ApiRequest {
   const id = x.route?.service ?? GATEWAY_ID
   const post = isForm
     ? groupValues(parseFormPairs(body, id), 'a form field', id)
-    : createBare<Values>()
+    : createNullProto<Values>()
   const { text, encoding } = isForm ? NO_TEXT : encodeText(body)
   return {
     method: x.method,

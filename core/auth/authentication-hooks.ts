@@ -41,7 +41,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   const { identify, required, detail, challenge, hide, isKnown = () => true, nowMs } = options
   const ours = new WeakSet<Session>()
   const toUnknown = ({ route }: Exchange): GatewayError =>
-    refuse(route?.service ?? GATEWAY_ID, detail, challenge)
+    denyAuthentication(route?.service ?? GATEWAY_ID, detail, challenge)
   const streams = new OpenStreams({
     judge: (x) => {
       const { session } = x
@@ -106,6 +106,10 @@ export function createIdentity(options: IdentityOptions): Identity {
 }
 
 /** 401 with a challenge. */
-export function refuse(service: string, detail: string, challenge: string): GatewayError {
+export function denyAuthentication(
+  service: string,
+  detail: string,
+  challenge: string,
+): GatewayError {
   return new GatewayError(service, 401, detail, { headers: ['www-authenticate', challenge] })
 }

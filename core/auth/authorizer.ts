@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type {
   Access,
+  Authorizer,
   AuthSource,
-  Gate,
   Ruling,
   Session,
   TokenKnowledge,
@@ -12,13 +12,13 @@ import type {
 import { GatewayError } from '../errors.ts'
 import { DEFAULT_DOMAIN } from '../registry/service.ts'
 import { DEFAULT_RULE } from './policy/default-rule.ts'
-import { isLoggingIn } from './policy/login-endpoint.ts'
-import { RuleBook } from './policy/policy.ts'
-import { KeptWatch } from './token/resilient-watch.ts'
+import { isLoginEndpoint } from './policy/login-endpoint.ts'
+import { Policy } from './policy/policy.ts'
+import { ResilientWatch } from './token/resilient-watch.ts'
 import { Sessions } from './token/sessions.ts'
 import { TokenError } from './token/token-error.ts'
 
-export interface GateOptions {
+export interface AuthorizerOptions {
   /** Told when the source cannot be asked any more, and with undefined when it can be again. @default nobody */
   readonly onOutage?: (reason: Error | undefined) => void
   /** Told why a token is not taken, once of each of the last tokens. @default nobody */
@@ -44,7 +44,7 @@ const GRANTED: Ruling = { granted: true, rule: undefined }
 const BY_DEFAULT: Ruling = { granted: true, rule: DEFAULT_RULE }
 
 /** Opens a gate: it keeps watching keys, and the rules of the namespaces that are asked for. */
-export function createGate(source: AuthSource, options: GateOptions = {}): Gate {
+export function createAuthorizer(source: AuthSource, options: AuthorizerOptions = {}): Authorizer {
   const { onOutage = () => {}, onRefused = () => {}, waitMs = 5000, nowMs = Date.now } = options
   const { maxNamespaces = 1000 } = options
   const listeners = new Set<() => void>()
@@ -80,10 +80,10 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
   const keep = <T>(
     open: (signal: AbortSignal) => AsyncIterable<T>,
     onChange: (value: T, before: T) => void,
-  ): KeptWatch<T> => {
+  ): ResilientWatch<T> => {
     const id = {}
     const onLost = (reason: Error | undefined): void => noteOutage(id, reason)
-    return new KeptWatch({ open, onChange, onOutage: onLost, waitMs })
+    return new ResilientWatch({ open, onChange, onOutage: onLost, waitMs })
   }
 
   const tokens = keep<TokenKnowledge>(source.watchTokens, (next, before) => {
@@ -98,7 +98,7 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
   const named = keep<ReadonlySet<string>>(source.watchNamespaces, (next, before) => {
     if (next.size !== before.size || ![...next].every((name) => before.has(name))) changed()
   })
-  const namespaces = new LRUCache<string, KeptWatch<RuleBook>>({
+  const namespaces = new LRUCache<string, ResilientWatch<Policy>>({
     max: maxNamespaces,
     dispose(watch) {
       watch.close()
@@ -106,7 +106,7 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
       gaveUp()
     },
   })
-  const watchNamespace = (namespace: string): KeptWatch<RuleBook> => {
+  const watchNamespace = (namespace: string): ResilientWatch<Policy> => {
     const watch = keep(
       (signal) => toBooks(namespace, source.watchRules(namespace, signal)),
       changed,
@@ -128,7 +128,7 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
   }
   const judgeNamed = async (access: Access): Promise<Ruling> =>
     (await learn(named, access)) === undefined ? GRANTED : judge(access)
-  const judgeLater = async (watch: KeptWatch<RuleBook>, access: Access): Promise<Ruling> => {
+  const judgeLater = async (watch: ResilientWatch<Policy>, access: Access): Promise<Ruling> => {
     const book = await learn(watch, access)
     return book === undefined ? GRANTED : rule(book, access)
   }
@@ -182,12 +182,12 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
 
 async function* toBooks(
   namespace: string,
-  versions: AsyncIterable<ConstructorParameters<typeof RuleBook>[1]>,
-): AsyncGenerator<RuleBook, void, undefined> {
-  for await (const rules of versions) yield new RuleBook(namespace, rules)
+  versions: AsyncIterable<ConstructorParameters<typeof Policy>[1]>,
+): AsyncGenerator<Policy, void, undefined> {
+  for await (const rules of versions) yield new Policy(namespace, rules)
 }
 
-function rule(book: RuleBook, { account, resource }: Access): Ruling {
+function rule(book: Policy, { account, resource }: Access): Ruling {
   const { type, name, endpoint } = resource
   const caller = book.caller(account)
   const ruling =
@@ -198,9 +198,9 @@ function rule(book: RuleBook, { account, resource }: Access): Ruling {
 }
 
 /** What a watch tells first; undefined: it cannot be had, and is not needed for logging in. */
-function learn<T>(watch: KeptWatch<T>, { resource }: Access): Promise<T | undefined> {
+function learn<T>(watch: ResilientWatch<T>, { resource }: Access): Promise<T | undefined> {
   return watch.first().catch((cause: unknown) => {
-    if (isLoggingIn(resource)) return undefined
+    if (isLoginEndpoint(resource)) return undefined
     throw toUnknown(resource.name, 'the rules of access', cause)
   })
 }
@@ -217,11 +217,11 @@ function isWithout(
 /** What strangers are told: whether asking again may help, and no more. */
 function toUnknown(service: string, what: string, cause: unknown): GatewayError {
   const headers = ['retry-after', '1']
-  const why = refusesWhoAsks(cause) ? 'known: auth refuses access' : 'known yet, try again'
+  const why = deniesCaller(cause) ? 'known: auth refuses access' : 'known yet, try again'
   return new GatewayError(service, 503, `${what} are not ${why}`, { cause, headers })
 }
 
 /** Whether a platform elsewhere does not let in who asked it for rules or keys. */
-export function refusesWhoAsks(cause: unknown): boolean {
+export function deniesCaller(cause: unknown): boolean {
   return cause instanceof GatewayError && cause.code < 500 && cause.code !== 408
 }

@@ -1,11 +1,11 @@
-import type { Account, Gate, Session } from '../contracts/auth.ts'
+import type { Account, Authorizer, Session } from '../contracts/auth.ts'
 import { GatewayError } from '../errors.ts'
 import type { IncomingCall } from '../rpc/call.ts'
 import { GuardedCall } from '../rpc/guarded-call.ts'
 import { findMetadata } from '../rpc/metadata.ts'
-import { admitCall, type GivenCall } from './authorize-call.ts'
+import { admitCall, type CallInput } from './authorize-call.ts'
 import { withCaller } from './identity-headers.ts'
-import { isForeign } from './policy/cross-namespace.ts'
+import { isCrossNamespace } from './policy/cross-namespace.ts'
 import { OpenCalls } from './revocable-calls.ts'
 
 /** What a call is for, besides what it says itself. */
@@ -30,10 +30,10 @@ export interface GuardedEnds {
 
 /** Stands before whoever serves calls that come from outside: lets in what the rules grant, and ends what lasts once they do not. */
 export class CallGuard {
-  readonly #gate: Gate
+  readonly #gate: Authorizer
   readonly #open: OpenCalls
 
-  constructor(gate: Gate) {
+  constructor(gate: Authorizer) {
     this.#gate = gate
     this.#open = new OpenCalls(gate)
   }
@@ -42,7 +42,7 @@ export class CallGuard {
   pass(call: IncomingCall, target: GuardedTarget, ends: GuardedEnds): void {
     const { name, domain } = target
     const resource = { type: 'service', name, endpoint: call.endpoint }
-    const given: GivenCall = { metadata: call.metadata, resource, domain }
+    const given: CallInput = { metadata: call.metadata, resource, domain }
     let admitted: ReturnType<typeof admitCall>
     try {
       admitted = admitCall(this.#gate, given)
@@ -68,7 +68,7 @@ export class CallGuard {
   #release(
     guarded: GuardedCall,
     admitted: {
-      readonly given: GivenCall
+      readonly given: CallInput
       readonly target: GuardedTarget
       readonly session: Session | undefined
     },
@@ -76,7 +76,7 @@ export class CallGuard {
   ): void {
     const { given, target, session } = admitted
     if (target.lasts && !guarded.over)
-      guarded.onOver = this.#open.add(given, session, (reason) => guarded.end(reason))
+      guarded.onSettled = this.#open.add(given, session, (reason) => guarded.end(reason))
     const metadata = tell(given, session, target.address)
     guarded.release((call) => serve(call, metadata, session?.account))
   }
@@ -84,13 +84,13 @@ export class CallGuard {
 
 /** The metadata of a call, with what its service is to know of who calls. */
 function tell(
-  { metadata, domain, resource }: GivenCall,
+  { metadata, domain, resource }: CallInput,
   session: Session | undefined,
   address: string,
 ): string {
   if (session === undefined) return withCaller(metadata, undefined, address)
   const { account } = session
   const namespace = findMetadata(metadata, 'mx-namespace') ?? ''
-  const isHidden = isForeign(account, { namespace, domain, resource })
+  const isHidden = isCrossNamespace(account, { namespace, domain, resource })
   return withCaller(metadata, isHidden ? undefined : account, address)
 }

@@ -1,20 +1,20 @@
-import type { AuthSource, Gate } from '../contracts/auth.ts'
+import type { Authorizer, AuthSource } from '../contracts/auth.ts'
 import { isStopping } from '../is-stopping.ts'
 import type { PluginLog } from '../plugin/define.ts'
-import { createGate } from './authorizer.ts'
-import { createLateSource } from './token/deferred-source.ts'
+import { createAuthorizer } from './authorizer.ts'
+import { createDeferredSource } from './token/deferred-source.ts'
 
 /** A gate that is there before whom it asks. */
 export interface OpenedGate {
-  readonly gate: Gate
+  readonly gate: Authorizer
   /** Says whom to ask; until then nobody is let in, and who comes waits a little. Once. */
   readonly ask: (source: AuthSource) => void
 }
 
 /** Opens a gate whose troubles are logged. */
 export function openGate(log: PluginLog): OpenedGate {
-  const { source, ask } = createLateSource()
-  const gate = createGate(source, {
+  const { source, ask } = createDeferredSource()
+  const gate = createAuthorizer(source, {
     onRefused: (reason) => log.info({ reason }, 'an access token is not taken'),
     onOutage(reason) {
       if (reason === undefined) log.info({}, 'rules and keys can be read again')

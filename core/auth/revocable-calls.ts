@@ -1,20 +1,20 @@
-import type { Gate, Session } from '../contracts/auth.ts'
+import type { Authorizer, Session } from '../contracts/auth.ts'
 import { GatewayError } from '../errors.ts'
-import { admitCall, type GivenCall } from './authorize-call.ts'
+import { admitCall, type CallInput } from './authorize-call.ts'
 
 interface OpenCall {
-  readonly given: GivenCall
+  readonly given: CallInput
   readonly end: (reason: GatewayError) => void
   timer: NodeJS.Timeout | undefined
 }
 
 /** Calls that last: each is judged again when something changes and when its token ends, and ended when it would not be let in any more. */
 export class OpenCalls {
-  readonly #gate: Gate
+  readonly #gate: Authorizer
   readonly #open = new Set<OpenCall>()
   readonly #stop: () => void
 
-  constructor(gate: Gate) {
+  constructor(gate: Authorizer) {
     this.#gate = gate
     this.#stop = gate.onChange(() => {
       for (const call of [...this.#open]) this.#judge(call)
@@ -26,7 +26,7 @@ export class OpenCalls {
    * @returns what is to be called when it is over.
    */
   add(
-    given: GivenCall,
+    given: CallInput,
     session: Session | undefined,
     end: (reason: GatewayError) => void,
   ): () => void {

@@ -81,7 +81,7 @@ export interface Access {
 }
 
 /** Decides who is let through: what gateway, RPC proxy and services ask. It keeps watching what its {@link AuthSource} knows. */
-export interface Gate {
+export interface Authorizer {
   /**
    * Who shows this token; at once where it was seen before.
    *

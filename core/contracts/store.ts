@@ -95,7 +95,7 @@ export interface StoreListener {
   /** After the change can be read. Changes of one key come in their order. */
   readonly onEvent: (event: StoreEvent) => void
   /** Changes may have been missed. */
-  readonly onGap: () => void
+  readonly onMissedEvents: () => void
 }
 
 /** A key that was purged. */

@@ -1,5 +1,5 @@
 /** Where in a trace something happens (W3C Trace Context §3): what `traceparent` and `tracestate` say. */
-export interface TracePlace {
+export interface SpanContext {
   /** 32 digits, hexadecimal, lower case. */
   readonly traceId: string
   /** 16 digits, hexadecimal, lower case. */
@@ -21,15 +21,15 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean |
 export interface SpanOptions {
   readonly kind: SpanKind
   /** What it is part of. @default it begins a trace */
-  readonly parent?: TracePlace | undefined
+  readonly parent?: SpanContext | undefined
   /** What it has to do with, without being part of it. */
-  readonly link?: TracePlace | undefined
+  readonly link?: SpanContext | undefined
   /** `performance.now()`. @default now */
   readonly startMs?: number
 }
 
 /** Something that takes time, as part of a trace. None of its methods throws. */
-export interface Span extends TracePlace {
+export interface Span extends SpanContext {
   /** Whether it will be told to anybody: what is said about another one goes nowhere. */
   readonly isRecording: boolean
   /** The field of whatever it causes (W3C Trace Context §3.2). */

@@ -17,7 +17,7 @@ export function compilePages(origins: readonly string[]): (x: Exchange) => boole
 }
 
 /** The answer to a page that may not. */
-export function refuseOrigin(id: string, what = 'WebSockets'): GatewayError {
+export function rejectOrigin(id: string, what = 'WebSockets'): GatewayError {
   return new GatewayError(id, 403, `${what} from pages of this origin are not allowed`)
 }
 

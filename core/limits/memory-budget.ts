@@ -8,7 +8,7 @@ const MOST_BYTES = 256 * 1024 * 1024
 const SHARE = 1 / 16
 
 /** How much of one kind this process keeps, and may keep. */
-export interface BodyMemory {
+export interface MemoryBudget {
   usedBytes: number
   maxBytes: number
 }
@@ -22,19 +22,19 @@ const BUFFERED_MOST_BYTES = 128 * 1024 * 1024
  * Request bytes that are buffered: bodies that wait to be complete, for a response, or for a backend that is slow to read them,
  * and WebSocket messages for slow readers. Counted by `request-buffers.ts`.
  */
-export const bodyMemory: BodyMemory = {
+export const bodyMemory: MemoryBudget = {
   usedBytes: 0,
   maxBytes: Math.min(maxBytes, BUFFERED_MOST_BYTES),
 }
 
 /** Requests in frames that wait for the answer of a service, of all connections together. Apart from the others: gateways send calls with and without bodies. */
-export const callMemory: BodyMemory = { usedBytes: 0, maxBytes }
+export const callMemory: MemoryBudget = { usedBytes: 0, maxBytes }
 
 /** Bodies of streams that wait in a proxy for an end that is slow to take them, of all calls together. */
-export const relayMemory: BodyMemory = { usedBytes: 0, maxBytes }
+export const relayMemory: MemoryBudget = { usedBytes: 0, maxBytes }
 
 /** Long answers that callers have not taken, of all exchanges and connections together. */
-export const replyMemory: BodyMemory = { usedBytes: 0, maxBytes }
+export const replyMemory: MemoryBudget = { usedBytes: 0, maxBytes }
 
 /** Bytes up to which an answer is sent whatever waits already; about what the memory of a socket takes. */
 export const LONG_REPLY_BYTES: number = 256 * 1024
@@ -74,13 +74,13 @@ export function toMemoryBytes(
 }
 
 /** The answer to a request whose body finds no room; a moment later it may. */
-export function refuseBody(id: string): GatewayError {
+export function rejectBody(id: string): GatewayError {
   const detail = 'too many request bodies are under way, try again later'
   return new GatewayError(id, 503, detail, { headers: ['retry-after', '1'] })
 }
 
 /** The answer instead of one that finds no room. */
-export function refuseReply(id: string): GatewayError {
+export function rejectResponse(id: string): GatewayError {
   const detail = 'too many answers wait for callers that are slow to take them, try again later'
   return new GatewayError(id, 503, detail, { headers: ['retry-after', '1'] })
 }

@@ -1,7 +1,7 @@
-import { TextMemo } from '../../lib/collections/direct-mapped-cache.ts'
+import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed, HeaderList } from '../http/headers.ts'
-import { refuseMethod } from '../http/methods.ts'
+import { rejectMethod } from '../http/methods.ts'
 import { hasNonAscii, isPrintable, judgeValue } from './header-value.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -35,7 +35,7 @@ const UNNAMEABLE =
  * One instance serves a whole listener, since a request is captured in one
  * synchronous pass: {@link reset}, {@link addBytes} per field, {@link judge}.
  */
-export class Guard {
+export class RequestValidator {
   headers: HeaderList = new HeaderList()
   host = ''
   /** As it was judged. */
@@ -59,7 +59,7 @@ export class Guard {
   /** The last host that was a correct one. */
   #lastHost = 'localhost'
   /** Paths that were right, each as the same string as last time, which whoever looks it up need not hash again. */
-  readonly #paths = new TextMemo<string>()
+  readonly #paths = new DirectMappedCache<string>()
   readonly #internalFields: boolean
   readonly #encodedSlashes: boolean
 
@@ -213,7 +213,7 @@ export class Guard {
         return undefined
       case 'CONNECT':
       case 'TRACE':
-        return refuseMethod(method)
+        return rejectMethod(method)
       default:
         this.closing = true
         return TOKEN.test(method) ? undefined : refuse('the method must be a token')

@@ -1,4 +1,4 @@
-import { holdTurn } from './uws/deferred-replies.ts'
+import { deferUntilNextTick } from './uws/deferred-replies.ts'
 
 /** A client that can be paused for the rest of a tick of the event loop. */
 export interface TickReader {
@@ -44,7 +44,7 @@ export class TickShare {
    * @returns true if the client floods and must be closed.
    */
   add(bytes: number, readBytes: number): boolean {
-    const now = holdTurn()
+    const now = deferUntilNextTick()
     if (tick !== now) {
       tick = now
       tickBytes = 0

@@ -2,7 +2,7 @@ import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { STALL_TIMEOUT_MS, UPLOAD_MIN_BYTES } from './limits.ts'
 
 /** A request body that has not arrived completely. */
-export interface Upload {
+export interface WatchedUpload {
   /** Payload bytes of it that have arrived. */
   readonly bytesIn: number
   /** What becomes of it is of no interest any more. */
@@ -29,19 +29,19 @@ export const LOOKS: number = STALL_TIMEOUT_MS / LOOK_MS
 
 /** Request bodies under way. They may take as long as they like, at a minimum pace. */
 export class Uploads {
-  readonly #progress = new Map<Upload, Progress>()
+  readonly #progress = new Map<WatchedUpload, Progress>()
   #timer: NodeJS.Timeout | undefined = undefined
 
   get size(): number {
     return this.#progress.size
   }
 
-  watch(upload: Upload): void {
+  watch(upload: WatchedUpload): void {
     this.#progress.set(upload, { bytes: upload.bytesIn, looks: 0 })
     this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref()
   }
 
-  unwatch(upload: Upload): void {
+  unwatch(upload: WatchedUpload): void {
     this.#progress.delete(upload)
   }
 
@@ -64,7 +64,7 @@ export class Uploads {
 /** Those of all listeners of this process. */
 export const uploads: Uploads = new Uploads()
 
-function isFast({ bytesIn, isAwaited }: Upload, progress: Progress): boolean {
+function isFast({ bytesIn, isAwaited }: WatchedUpload, progress: Progress): boolean {
   if (isAwaited && bytesIn - progress.bytes < UPLOAD_MIN_BYTES) return ++progress.looks <= LOOKS
   progress.bytes = bytesIn
   progress.looks = 0

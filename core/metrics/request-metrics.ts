@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { turnMs } from '../../lib/time/tick-clock.ts'
+import { tickNow } from '../../lib/time/tick-clock.ts'
 import type { Exchange } from '../exchange.ts'
 import { Histogram } from './histogram.ts'
 import type { RecentRequests } from './recent-requests.ts'
@@ -86,7 +86,7 @@ export class RequestMetrics {
     this.#bytes[BYTES_OUT] = this.#bytes[BYTES_OUT]! + x.bytesOut
     const exact = --this.#unmeasured <= 0
     const isOpenEnded = x.streaming || x.status === 101
-    const endMs = isOpenEnded ? toHeadMs(x) : exact ? performance.now() : turnMs()
+    const endMs = isOpenEnded ? toHeadMs(x) : exact ? performance.now() : tickNow()
     const durationMs = endMs - x.startMs
     this.routes.of(x).count(x, durationMs, exact)
     this.recent?.see(x, first, durationMs)

@@ -3,11 +3,11 @@ import { toHttpClass } from '../rpc/grpc/status-codes.ts'
 import { Buckets, DURATION_MS, SIZE_BYTES } from './buckets.ts'
 
 /** What stands for everything that has no name of its own, as in OpenTelemetry's `http.request.method`. */
-export const OTHER = '_OTHER'
+export const OTHER_ROUTES = '_OTHER'
 /** Methods told apart. */
 export const METHODS: readonly string[] = [
   ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-  OTHER,
+  OTHER_ROUTES,
 ]
 /** First digits a status may have, and 0 for what got no reply. */
 export const CLASSES = 10

@@ -3,7 +3,7 @@ import { formatTemplate } from '../path/format-template.ts'
 import type { PathTemplate } from '../path/template.ts'
 import type { Route } from '../route.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { OTHER, RouteCounters } from './route-counters.ts'
+import { OTHER_ROUTES, RouteCounters } from './route-counters.ts'
 
 export interface RouteTableOptions {
   /** Most routes told apart; what comes later is counted as one. @default 500 */
@@ -30,7 +30,7 @@ export class RouteTable {
   /** Requests answered before a service was found. */
   readonly #none = new RouteCounters('', '', '')
   /** What nothing else is for. */
-  readonly #other = new RouteCounters(OTHER, '', '')
+  readonly #other = new RouteCounters(OTHER_ROUTES, '', '')
 
   constructor({ max = 500, maxUndeclared = 50 }: RouteTableOptions = {}) {
     this.#max = max
@@ -59,7 +59,8 @@ export class RouteTable {
     const key = path === '' ? endpoint : `${endpoint}\n${path}`
     let counters = this.#routes.get(service)?.get(key)
     if (counters === undefined) {
-      if (!this.#hasName(x, route, upstream)) return this.#open(service, OTHER, '', OTHER)
+      if (!this.#hasName(x, route, upstream))
+        return this.#open(service, OTHER_ROUTES, '', OTHER_ROUTES)
       counters = this.#open(service, endpoint, path, key)
     }
     route.counters = counters

@@ -1,4 +1,4 @@
-import { OTHER } from './route-counters.ts'
+import { OTHER_ROUTES } from './route-counters.ts'
 
 /** What happened between a gateway and the nodes of a service. */
 export interface ServiceCounters {
@@ -18,7 +18,7 @@ export class ServiceTable {
   of(service: string): ServiceCounters {
     const known = this.#services.get(service)
     if (known !== undefined) return known
-    if (this.#services.size >= MAX && service !== OTHER) return this.of(OTHER)
+    if (this.#services.size >= MAX && service !== OTHER_ROUTES) return this.of(OTHER_ROUTES)
     const counters = { retries: 0, ejections: 0 }
     this.#services.set(service, counters)
     return counters

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { DURATION_MS } from './buckets.ts'
 import type { RequestMetrics } from './request-metrics.ts'
-import { CLASSES, OTHER } from './route-counters.ts'
+import { CLASSES, OTHER_ROUTES } from './route-counters.ts'
 
 export interface ServiceRatesOptions {
   readonly metrics: RequestMetrics
@@ -73,7 +73,7 @@ export function createServiceRates({ metrics, nowMs }: ServiceRatesOptions): Ser
 function sumByService({ routes }: RequestMetrics): Totals {
   const totals = new Map<string, Float64Array>()
   for (const { service, durations } of routes.values()) {
-    if (service === '' || service === OTHER) continue
+    if (service === '' || service === OTHER_ROUTES) continue
     const cells = totals.get(service) ?? new Float64Array(CELLS)
     totals.set(service, cells)
     for (const [at, buckets] of durations.entries()) {

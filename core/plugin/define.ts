@@ -1,7 +1,7 @@
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import { show } from '../../lib/text/inspect.ts'
+import { inspectShort } from '../../lib/text/inspect.ts'
 import type { Plugin } from '../chain.ts'
-import type { Gate } from '../contracts/auth.ts'
+import type { Authorizer } from '../contracts/auth.ts'
 import type { Tracer } from '../contracts/tracer.ts'
 import type { EgressPolicy } from '../egress/egress-policy.ts'
 import { Default, type Static, type TObject, Type } from '../schema.ts'
@@ -27,7 +27,7 @@ export interface PluginEnv {
   /** Folder that relative files in options belong to: that of the configuration file. @default the working directory */
   readonly configDir?: string
   /** Knows accounts and rules. @default nobody does */
-  readonly gate?: Gate | undefined
+  readonly gate?: Authorizer | undefined
   /** Begins spans. @default nobody traces */
   readonly tracer?: Tracer | undefined
   /** Outgoing address policy of the process. @default that of the default settings */
@@ -66,7 +66,7 @@ export function definePlugin<Options extends TObject = TObject>(
   spec: Omit<PluginSpec<Options>, 'options'> & { readonly options?: Options },
 ): PluginDefinition {
   if (!NAME.test(spec.name))
-    throw new TypeError(`plugin name must be kebab-case, got ${show(spec.name)}`)
+    throw new TypeError(`plugin name must be kebab-case, got ${inspectShort(spec.name)}`)
   const { options = NO_OPTIONS } = spec
   refuseUnknown(options)
   return { ...spec, options } as unknown as PluginDefinition
@@ -117,7 +117,7 @@ export function toPlugin(name: string, hooks: unknown): Plugin {
     throw new TypeError(`plugin "${name}": ${what}`)
   }
   if (typeof hooks !== 'object' || hooks === null)
-    return fail(`must be an object with hooks, got ${show(hooks)}`)
+    return fail(`must be an object with hooks, got ${inspectShort(hooks)}`)
   if (hooks instanceof Promise) return fail('create must return the hooks, not a promise of them')
   const given = hooks as Record<string, unknown>
   for (const key of Object.keys(given)) {
@@ -134,12 +134,12 @@ export function toPlugin(name: string, hooks: unknown): Plugin {
   }
   for (const hook of HOOKS) {
     if (given[hook] !== undefined && typeof given[hook] !== 'function') {
-      fail(`${hook} must be a function, got ${show(given[hook])}`)
+      fail(`${hook} must be a function, got ${inspectShort(given[hook])}`)
     }
   }
   const own = given['name']
   if (own !== undefined && (typeof own !== 'string' || !NAME.test(own))) {
-    fail(`name must be kebab-case, got ${show(own)}`)
+    fail(`name must be kebab-case, got ${inspectShort(own)}`)
   }
   if (
     own === undefined &&

@@ -1,5 +1,5 @@
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import { show } from '../../lib/text/inspect.ts'
+import { inspectShort } from '../../lib/text/inspect.ts'
 import { Errors, type TObject } from '../schema.ts'
 
 /** Options that do not fit their plugin. */
@@ -25,7 +25,7 @@ export function checkOptions(plugin: string, schema: TObject, options: unknown):
   const problems: string[] = []
   const missing: string[] = []
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    problems.push(`options must be an object, got ${show(options)}`)
+    problems.push(`options must be an object, got ${inspectShort(options)}`)
   } else {
     const errors = findErrors(schema, options)
     for (const path of new Set(errors.map(({ instancePath }) => instancePath))) {
@@ -38,7 +38,7 @@ export function checkOptions(plugin: string, schema: TObject, options: unknown):
         if (error.keyword !== 'required') continue
         for (const name of error.params.requiredProperties) {
           if (path === '') missing.push(name)
-          problems.push(`option ${show(join(toPath(path), name))} is missing`)
+          problems.push(`option ${inspectShort(join(toPath(path), name))} is missing`)
         }
       }
       if (values.length > 0) problems.push(tellValue(schema, options, path, values))
@@ -73,11 +73,11 @@ function tellUnknown(schema: TObject, at: string, name: string): string {
   const meant = suggest(name, known)
   const hint =
     meant !== undefined
-      ? `, did you mean ${show(meant)}?`
+      ? `, did you mean ${inspectShort(meant)}?`
       : known.length > 0
         ? `; known: ${known.join(', ')}`
         : ''
-  return `unknown option ${show(join(at, name))}${hint}`
+  return `unknown option ${inspectShort(join(at, name))}${hint}`
 }
 
 /** @param errors one per alternative that the value does not fit. */
@@ -91,7 +91,7 @@ function tellValue(
     ...new Set(
       errors.map((error) =>
         error.keyword === 'const'
-          ? show(error.params.allowedValue)
+          ? inspectShort(error.params.allowedValue)
           : error.message.replace(/^must (be )?/, ''),
       ),
     ),
@@ -104,7 +104,7 @@ function tellValue(
   )
   const secret = (schema.properties[keys[0] ?? ''] as { writeOnly?: boolean } | undefined)
     ?.writeOnly
-  return `option ${show(toPath(pointer))} ${verb} ${expected.join(' or ')}, got ${secret ? typeof given : show(given)}`
+  return `option ${inspectShort(toPath(pointer))} ${verb} ${expected.join(' or ')}, got ${secret ? typeof given : inspectShort(given)}`
 }
 
 /** `/origins/0` as people write it: `origins[0]`. */

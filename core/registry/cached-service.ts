@@ -1,7 +1,7 @@
 import type { Service } from '../contracts/registry.ts'
 import { Upstream, type UpstreamOptions } from '../upstream/upstream.ts'
 import { addNodes, findMissing, type VersionNode } from './merge-versions.ts'
-import { Held } from './stale-nodes.ts'
+import { StaleNodes } from './stale-nodes.ts'
 
 export interface EntryOptions {
   readonly name: string
@@ -20,10 +20,10 @@ export class Entry {
   /** All versions, as the registry told them last. */
   told: readonly Service[] = []
   /** Used besides, by id. */
-  readonly #held: Held<VersionNode>
+  readonly #held: StaleNodes<VersionNode>
 
   constructor({ name, upstream, nowMs, onRefuse }: EntryOptions) {
-    const held = new Held<VersionNode>(nowMs)
+    const held = new StaleNodes<VersionNode>(nowMs)
     this.#held = held
     this.usedMs = nowMs()
     this.upstream = new Upstream(name, {

@@ -63,7 +63,7 @@ export class Outages {
   }
 
   /** Milliseconds since the watch was cut off; 0: it is not. */
-  awayMs(watch: string): number {
+  downForMs(watch: string): number {
     const sinceMs = this.#away.get(watch)
     return sinceMs === undefined ? 0 : this.#options.nowMs() - sinceMs
   }

@@ -1,4 +1,4 @@
-import { inTime } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/with-timeout.ts'
 import type { Registry, RegistryEvent, Service } from '../contracts/registry.ts'
 import { GatewayError } from '../errors.ts'
 import type { Upstream, UpstreamOptions } from '../upstream/upstream.ts'
@@ -7,8 +7,8 @@ import { toRegistryFault } from './errors.ts'
 import { follow } from './merge-versions.ts'
 import { type Outage, Outages, type OutagesOptions } from './outage-tracker.ts'
 
-export interface DirectoryOptions {
-  /** How the nodes of a service are reached and chosen. Asked once per service, and again by {@link Directory.reconfigure}. */
+export interface ServiceCacheOptions {
+  /** How the nodes of a service are reached and chosen. Asked once per service, and again by {@link ServiceCache.reconfigure}. */
   readonly upstream: (service: string) => UpstreamOptions
   /** How often services in use are asked for again where the registry has no `watch`, or they have no nodes, and unused ones looked for; milliseconds. @default 5000 */
   readonly sweepMs?: number
@@ -32,7 +32,7 @@ export interface DirectoryOptions {
 export interface ServiceInUse {
   readonly upstream: Upstream
   /** Milliseconds since the registry could tell of it; 0: it can. */
-  readonly awayMs: number
+  readonly downForMs: number
 }
 
 /** A lookup on its way, and what was told meanwhile. */
@@ -51,11 +51,11 @@ const ALL = '*'
  * date by watching each of them, and kept as it is while the registry does not answer. A node that goes missing
  * while the watch of its service is away stays for 95 s, unless it takes no connection; what a watch tells otherwise is true.
  */
-export class Directory {
+export class ServiceCache {
   /** Rises when a service disappears, and when one appears that was looked up in vain: what was concluded from an earlier one may be wrong. */
   generation = 0
   readonly #registry: Registry
-  readonly #options: DirectoryOptions
+  readonly #options: ServiceCacheOptions
   readonly #nowMs: () => number
   readonly #entries = new Map<string, Entry>()
   readonly #lookups = new Map<string, Lookup>()
@@ -69,7 +69,7 @@ export class Directory {
   #firstLookups = 0
   #closed = false
 
-  constructor(registry: Registry, options: DirectoryOptions) {
+  constructor(registry: Registry, options: ServiceCacheOptions) {
     this.#registry = registry
     this.#options = options
     this.#nowMs = options.nowMs ?? (() => performance.now())
@@ -86,7 +86,7 @@ export class Directory {
   /** Each of them. */
   *services(): Iterable<ServiceInUse> {
     for (const [name, { upstream }] of this.#entries)
-      yield { upstream, awayMs: this.#outages.awayMs(name) }
+      yield { upstream, downForMs: this.#outages.downForMs(name) }
   }
 
   /** The outage of the registry; undefined: it answers, as far as is known. */
@@ -113,7 +113,7 @@ export class Directory {
     return this.#lookUp(name)
   }
 
-  /** Applies the node choice of {@link DirectoryOptions.upstream} to the services in use. */
+  /** Applies the node choice of {@link ServiceCacheOptions.upstream} to the services in use. */
   reconfigure(): void {
     for (const [name, { upstream }] of this.#entries)
       upstream.rebalance(this.#options.upstream(name).balance)
@@ -180,7 +180,7 @@ export class Directory {
       this.#firstLookups -= first
       this.#lookups.delete(name)
     }
-    const promise = inTime(answer, this.#options.lookupTimeoutMs ?? 5000).then(
+    const promise = withTimeout(answer, this.#options.lookupTimeoutMs ?? 5000).then(
       (services) => {
         done()
         const upstream = this.#apply(name, events.reduce(follow, services))

@@ -5,7 +5,7 @@ const HELD_MS = 95_000
  * What went missing while the registry was away, and stays in use for 95 s from then on: a registry that was started anew knows
  * less than before.
  */
-export class Held<T> {
+export class StaleNodes<T> {
   readonly #nowMs: () => number
   readonly #items = new Map<string, { readonly item: T; readonly untilMs: number }>()
 

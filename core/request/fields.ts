@@ -1,4 +1,4 @@
-import { createBare } from '../../lib/object/null-proto.ts'
+import { createNullProto } from '../../lib/object/null-proto.ts'
 import { badRequest, quote } from './bad-request.ts'
 
 /** A value as it came in a query, a form or a path: text, or the content of a file. */
@@ -36,7 +36,7 @@ const CLOSE = 0x5d
  * | `a[0]` | an item of the list `a`, up to 255, in any order, none left out; `a.0` is a field named `0` |
  */
 export class FieldTree {
-  readonly root: Fields = createBare()
+  readonly root: Fields = createNullProto()
   readonly #what: string
   readonly #id: string
   /** Lists given by index, with their names. */
@@ -100,7 +100,7 @@ export class FieldTree {
     const inner = segments[i + 1]!
     let child = place[segment]
     if (typeof inner === 'string') {
-      if (child === undefined) child = place[segment] = createBare<Fields>()
+      if (child === undefined) child = place[segment] = createNullProto<Fields>()
       if (isFields(child)) return child
     } else if (inner === PUSH) {
       if (child === undefined) child = place[segment] = []

@@ -81,7 +81,10 @@ export function toRequestType(
  *
  * @throws {GatewayError} 415, with what there is in `Accept-Encoding` (RFC 9110 §12.5.3).
  */
-export function refuseCoding(contentEncoding: string | undefined, id: string = GATEWAY_ID): void {
+export function rejectContentCoding(
+  contentEncoding: string | undefined,
+  id: string = GATEWAY_ID,
+): void {
   if (contentEncoding === undefined || contentEncoding === '') return
   if (contentEncoding.toLowerCase() === 'identity') return
   const detail = `request body must come without content coding, got ${quote(contentEncoding)}`

@@ -1,4 +1,4 @@
-import { createBare } from '../../lib/object/null-proto.ts'
+import { createNullProto } from '../../lib/object/null-proto.ts'
 import { GATEWAY_ID } from '../errors.ts'
 import { badRequest, quote } from './bad-request.ts'
 import { type Fields, isFields } from './fields.ts'
@@ -11,7 +11,7 @@ import { decodeUtf8 } from './utf8.ts'
  * (RFC 7396). Neither is changed.
  */
 export function mergeFields(base: Fields, winner: Fields): Fields {
-  const merged: Fields = createBare()
+  const merged: Fields = createNullProto()
   for (const name of Object.keys(base)) merged[name] = base[name]!
   for (const name of Object.keys(winner)) {
     const below = merged[name]

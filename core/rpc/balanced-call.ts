@@ -2,11 +2,11 @@ import { performance } from 'node:perf_hooks'
 import type { GatewayError } from '../errors.ts'
 import { toNoNode } from '../upstream/balance/no-node.ts'
 import type { UpstreamNode } from '../upstream/node-health.ts'
-import { mayTryAnother } from '../upstream/tried-nodes.ts'
+import { canTryAnother } from '../upstream/tried-nodes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { type LostKind, OutgoingCall } from './call.ts'
+import { OutgoingCall, type TransportFailure } from './call.ts'
 import { deadlines } from './deadlines.ts'
-import { toLostError } from './transport-error.ts'
+import { toTransportError } from './transport-error.ts'
 
 /**
  * A call on its way to some node of a service.
@@ -14,7 +14,7 @@ import { toLostError } from './transport-error.ts'
  * One that certainly was not served goes to the next node, whatever it is. One whose connection was lost may have been
  * served: it is 502. What becomes of a call says whether its node is well.
  */
-export abstract class NodeCall extends OutgoingCall {
+export abstract class BalancedCall extends OutgoingCall {
   /** The answer is complete, or nobody waits for it. */
   protected over = false
   /** The nodes it may go to; set before the first {@link attempt}. */
@@ -75,7 +75,7 @@ export abstract class NodeCall extends OutgoingCall {
   protected again(): void {
     if (this.limitMs > 0) {
       const left = this.limitMs - (performance.now() - this.startedMs)
-      if (left <= 0) return this.failed(toLostError(this.service, 'timeout', ''))
+      if (left <= 0) return this.failed(toTransportError(this.service, 'timeout', ''))
       if (this.timeoutMs > 0) this.timeoutMs = Math.ceil(left)
     }
     this.over = false
@@ -110,7 +110,7 @@ export abstract class NodeCall extends OutgoingCall {
     else this.refused(error)
   }
 
-  override onLost(kind: LostKind, detail: string): void {
+  override onLost(kind: TransportFailure, detail: string): void {
     if (this.over) return
     const upstream = this.upstream!
     const node = this.leave()!
@@ -120,9 +120,9 @@ export abstract class NodeCall extends OutgoingCall {
     if (kind !== 'closed' && kind !== 'stopped' && kind !== 'timeout') {
       this.tried ??= []
       this.tried.push(node)
-      if (!this.started && mayTryAnother(upstream, this.tried)) return this.again()
+      if (!this.started && canTryAnother(upstream, this.tried)) return this.again()
     }
-    this.failed(toLostError(this.service, kind, detail))
+    this.failed(toTransportError(this.service, kind, detail))
   }
 
   override onDeadline(): void {

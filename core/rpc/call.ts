@@ -11,7 +11,14 @@ import { deadlines, type Timed } from './deadlines.ts'
  * - `stopped`: the node takes no more calls, and did not wait for the end of this one; whether it was served is unknown.
  * - `timeout`: its time is over.
  */
-export type LostKind = 'connect' | 'foreign' | 'full' | 'unsent' | 'closed' | 'stopped' | 'timeout'
+export type TransportFailure =
+  | 'connect'
+  | 'foreign'
+  | 'full'
+  | 'unsent'
+  | 'closed'
+  | 'stopped'
+  | 'timeout'
 
 /** Who carries a call to its service: see the methods of {@link OutgoingCall}. */
 export interface Carrier {
@@ -85,7 +92,7 @@ export abstract class OutgoingCall implements Timed {
    * @param isForeign it is none of the protocol: of an answer that is malformed, or of something between.
    */
   abstract onFail(error: GatewayError, isForeign?: boolean): void
-  abstract onLost(kind: LostKind, detail: string): void
+  abstract onLost(kind: TransportFailure, detail: string): void
   /** A stream begins; comes before `onData`, or not at all. */
   onStart(_metadata: string): void {}
   /** A body of the stream; {@link consumed} asks for more. */
@@ -156,7 +163,7 @@ export interface CallReceiver {
 }
 
 /** The receiver of a call whose dispatcher wants to be told nothing. */
-export const NOBODY: CallReceiver = {
+export const NOOP_RECEIVER: CallReceiver = {
   onData: () => {},
   onEnd: () => {},
   onCancel: () => {},

@@ -4,7 +4,7 @@ const INTERNAL = 'Debug.'
 export const HEALTH: string = 'Debug.Health'
 
 /** Whether an endpoint is for those who run the platform. */
-export function isForOperators(endpoint: string): boolean {
+export function isDebugEndpoint(endpoint: string): boolean {
   return endpoint.startsWith(INTERNAL) && endpoint !== HEALTH
 }
 
@@ -13,5 +13,5 @@ export function isForOperators(endpoint: string): boolean {
  * link needs no account: it is opened at the RPC proxy, and its caller proves that it knows the token of the network.
  */
 export function isHiddenFromClients(service: string, endpoint: string): boolean {
-  return isForOperators(endpoint) || (endpoint === 'Network.Link' && service === 'network')
+  return isDebugEndpoint(endpoint) || (endpoint === 'Network.Link' && service === 'network')
 }

@@ -1,13 +1,13 @@
 import { ByteBuffer } from '../../lib/io/byte-buffer.ts'
-import { turnMs } from '../../lib/time/tick-clock.ts'
+import { tickNow } from '../../lib/time/tick-clock.ts'
 import type { Endpoint } from '../contracts/registry.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderBlock, HeaderList } from '../http/headers.ts'
-import { refuseBody } from '../limits/memory-budget.ts'
+import { rejectBody } from '../limits/memory-budget.ts'
 import type { UpstreamNode } from '../upstream/node-health.ts'
-import { NodeCall } from './balanced-call.ts'
-import type { LostKind } from './call.ts'
+import { BalancedCall } from './balanced-call.ts'
+import type { TransportFailure } from './call.ts'
 import { toClientError, toReplyHeaders } from './context-headers.ts'
 import { deadlines } from './deadlines.ts'
 import { HEALTH, isHiddenFromClients } from './debug-endpoints.ts'
@@ -36,7 +36,7 @@ export interface CallLimits {
  *
  * The time a client asks for is the service's to know, and bounds a stream as a whole. Without it a stream may last as long as it likes.
  */
-export abstract class ForwardedCall extends NodeCall implements Peer {
+export abstract class ForwardedCall extends BalancedCall implements Peer {
   protected readonly x: Exchange
   /** As declared; undefined: the service declares nothing. */
   protected readonly declared: Endpoint | undefined
@@ -84,8 +84,12 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
   protected readDeadline(): void {
     const { timeoutMs } = this.limits
     const isStream = this.endless || this.declared?.metadata['stream'] === 'true'
-    const askedMs = readTimeout(this.x.headers, isStream ? ASKED_MAX_MS : timeoutMs, this.service)
-    if (askedMs > 0) this.limitMs = this.timeoutMs = askedMs
+    const requestedMs = readTimeout(
+      this.x.headers,
+      isStream ? ASKED_MAX_MS : timeoutMs,
+      this.service,
+    )
+    if (requestedMs > 0) this.limitMs = this.timeoutMs = requestedMs
     else if (!isStream) {
       this.limitMs = timeoutMs
       // What may turn out to be a stream is told of no deadline: it would end by it.
@@ -96,7 +100,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
   /** Sends the call; its deadline has been read. */
   protected transmit(): void {
     const { x } = this
-    this.startedMs = turnMs()
+    this.startedMs = tickNow()
     this.sentMs = this.startedMs
     x.upstreamStartMs = this.startedMs
     x.watch(this)
@@ -112,7 +116,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
     if (size > BODY_MAX_BYTES || !this.x.hold(chunk.length)) {
       this.over = true
       const { service } = this
-      return this.failed(size > BODY_MAX_BYTES ? tooLarge(service) : refuseBody(service))
+      return this.failed(size > BODY_MAX_BYTES ? tooLarge(service) : rejectBody(service))
     }
     if (received !== undefined) {
       received.append(chunk)
@@ -136,7 +140,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
 
   protected override refused(error: GatewayError): void {
     const { x } = this
-    x.upstreamReplyMs = turnMs()
+    x.upstreamReplyMs = tickNow()
     // Of a wrong request it may quote what is nobody's business who reads the log.
     if (error.code >= 500) x.failure = error.message
     this.failed(toClientError(error))
@@ -152,7 +156,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
 
   /** The answer has begun: the node is well, and a stream may take its time. */
   protected answered(): void {
-    this.x.upstreamReplyMs = turnMs()
+    this.x.upstreamReplyMs = tickNow()
     this.isWell()
     if (this.timeoutMs === 0) deadlines.remove(this)
   }
@@ -208,7 +212,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
     super.onFail(error, isForeign)
   }
 
-  override onLost(kind: LostKind, detail: string): void {
+  override onLost(kind: TransportFailure, detail: string): void {
     if (this.over) return
     this.x.failureKind = kind
     this.x.trace?.failed(kind, detail)

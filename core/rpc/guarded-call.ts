@@ -1,5 +1,5 @@
 import type { GatewayError } from '../errors.ts'
-import { type CallReceiver, type CancelReason, type IncomingCall, NOBODY } from './call.ts'
+import { type CallReceiver, type CancelReason, type IncomingCall, NOOP_RECEIVER } from './call.ts'
 
 /**
  * A call between its caller and whoever serves it, kept apart until it is {@link release}d, or ended by somebody else.
@@ -9,9 +9,9 @@ import { type CallReceiver, type CancelReason, type IncomingCall, NOBODY } from 
 export class GuardedCall implements IncomingCall, CallReceiver {
   readonly body: Uint8Array
   timeoutMs: number
-  receiver: CallReceiver = NOBODY
+  receiver: CallReceiver = NOOP_RECEIVER
   /** Called once it is over. */
-  onOver: () => void = () => {}
+  onSettled: () => void = () => {}
   readonly #call: IncomingCall
   readonly #heldMs = performance.now()
   /** Undefined: it is released. */
@@ -73,12 +73,12 @@ export class GuardedCall implements IncomingCall, CallReceiver {
 
   reply(metadata: string, body: string | Uint8Array): void {
     this.#call.reply(metadata, body)
-    this.onOver()
+    this.onSettled()
   }
 
   fail(error: GatewayError): void {
     this.#call.fail(error)
-    this.onOver()
+    this.onSettled()
   }
 
   start(metadata: string): void {
@@ -91,7 +91,7 @@ export class GuardedCall implements IncomingCall, CallReceiver {
 
   endData(): void {
     this.#call.endData()
-    this.onOver()
+    this.onSettled()
   }
 
   consumed(bytes: number): void {
@@ -116,7 +116,7 @@ export class GuardedCall implements IncomingCall, CallReceiver {
 
   onCancel(reason: CancelReason): void {
     this.receiver.onCancel(reason)
-    this.onOver()
+    this.onSettled()
   }
 
   onCredit(): void {

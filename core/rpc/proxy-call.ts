@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts'
 import { isServiceName } from '../registry/service-name.ts'
 import type { UpstreamNode } from '../upstream/node-health.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { NodeCall } from './balanced-call.ts'
+import { BalancedCall } from './balanced-call.ts'
 import type { CallReceiver, CancelReason, IncomingCall } from './call.ts'
 import { toBadAnswer } from './error-codec.ts'
 import { addHop, PROXY_ID } from './hops.ts'
@@ -52,7 +52,7 @@ export function toServiceNotFound(service: string): GatewayError {
 }
 
 /** A call that came over one connection, as it goes out over another. */
-class ProxiedCall extends NodeCall {
+class ProxiedCall extends BalancedCall {
   /** As it came. */
   readonly #call: IncomingCall
   /** Bodies of the caller; undefined: it sends none. */

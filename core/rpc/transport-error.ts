@@ -1,15 +1,15 @@
 import { GatewayError } from '../errors.ts'
 import { describeConnectFault } from '../upstream/connect-error.ts'
-import type { LostKind } from './call.ts'
+import type { TransportFailure } from './call.ts'
 
 /**
  * What a caller is told of a call that has no answer (reference 15.2); `detail` is for logs, but for `full`.
  *
  * @param who was called: the service, or a proxy in front of it.
  */
-export function toLostError(
+export function toTransportError(
   service: string,
-  kind: LostKind,
+  kind: TransportFailure,
   detail: string,
   who: 'the service' | 'the RPC proxy' = 'the service',
 ): GatewayError {

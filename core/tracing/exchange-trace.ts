@@ -1,4 +1,4 @@
-import type { Span, SpanAttributes, SpanKind, TracePlace, Tracer } from '../contracts/tracer.ts'
+import type { Span, SpanAttributes, SpanContext, SpanKind, Tracer } from '../contracts/tracer.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../http/headers.ts'
 import { toClass } from '../metrics/route-counters.ts'
@@ -14,8 +14,8 @@ import { stampTraceparent } from './stamp.ts'
 
 /** Where an exchange's trace comes from. */
 export interface TraceOrigin {
-  readonly parent?: TracePlace | undefined
-  readonly link?: TracePlace | undefined
+  readonly parent?: SpanContext | undefined
+  readonly link?: SpanContext | undefined
 }
 
 /**

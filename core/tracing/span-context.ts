@@ -1,4 +1,4 @@
-import type { TracePlace } from '../contracts/tracer.ts'
+import type { SpanContext } from '../contracts/tracer.ts'
 
 /** Of any version; what follows the flags is only later versions' (W3C Trace Context §3.2.4). */
 const PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
@@ -19,10 +19,10 @@ const LONG_MEMBER_CHARS = 128
  * Where a request stands in a trace, by its `traceparent` and `tracestate` (W3C Trace Context §3.2, §3.3). Undefined: a malformed
  * `traceparent`, of which nothing is taken, the `tracestate` included.
  */
-export function parseTracePlace(
+export function parseSpanContext(
   traceparent: string | undefined,
   tracestate = '',
-): TracePlace | undefined {
+): SpanContext | undefined {
   if (traceparent === undefined) return undefined
   const [, version, traceId, spanId, flags, more] = PARENT.exec(traceparent) ?? []
   if (version === undefined || version === 'ff' || (version === '00' && more !== undefined))

@@ -1,4 +1,4 @@
-import { turnMs } from '../../lib/time/tick-clock.ts'
+import { tickNow } from '../../lib/time/tick-clock.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderList } from '../http/headers.ts'
@@ -10,7 +10,7 @@ import type { Http1Connection } from './http1/connection.ts'
 import { formatRequestHead } from './http1/request-head.ts'
 import type { UpstreamNode } from './node-health.ts'
 import { mayRetry } from './retry.ts'
-import { mayTryAnother } from './tried-nodes.ts'
+import { canTryAnother } from './tried-nodes.ts'
 
 /** Forwards a routed exchange to a node of its service, whole or in streams, and relays the reply. */
 export function forward(x: Exchange): void {
@@ -49,7 +49,7 @@ class Forwarding implements Peer, UpstreamCall {
 
   start(): void {
     const x = this.#x
-    x.upstreamStartMs = turnMs()
+    x.upstreamStartMs = tickNow()
     this.#attempt()
   }
 
@@ -149,7 +149,7 @@ class Forwarding implements Peer, UpstreamCall {
     const kept = kind === 'closed' && connection !== undefined && connection.served > 0
     this.#tried ??= []
     if (!kept) this.#tried.push(node)
-    const another = mayTryAnother(x.upstream!, this.#tried)
+    const another = canTryAnother(x.upstream!, this.#tried)
     const attempts = this.#attempts
     if (!x.answered && mayRetry(kind, { attempts, another, kept, repeatable, replying })) {
       this.#over = false
@@ -176,7 +176,7 @@ class Forwarding implements Peer, UpstreamCall {
     const x = this.#x
     const node = this.#node!
     const upstream = x.upstream!
-    x.upstreamReplyMs = turnMs()
+    x.upstreamReplyMs = tickNow()
     x.trace?.answered(status)
     if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'status')
     else upstream.succeeded(node)

@@ -22,7 +22,7 @@ export interface NodeRecord {
 }
 
 /** Of all nodes that have not failed since their last success. */
-export const WELL: NodeRecord = {
+export const HEALTHY: NodeRecord = {
   failuresInRow: 0,
   ejections: 0,
   ejectedUntilMs: 0,
@@ -65,8 +65,8 @@ export class UpstreamNode {
   readonly resolved: string
   /** Requests in flight. */
   active = 0
-  /** Its failures; {@link WELL}: it has none. */
-  record: NodeRecord = WELL
+  /** Its failures; {@link HEALTHY}: it has none. */
+  record: NodeRecord = HEALTHY
   readonly #options: NodeOptions
   #links: Links | undefined = undefined
 

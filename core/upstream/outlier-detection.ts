@@ -1,4 +1,4 @@
-import { type UpstreamNode, WELL } from './node-health.ts'
+import { HEALTHY, type UpstreamNode } from './node-health.ts'
 
 /** When a node that fails is left out, and for how long. */
 export interface EjectionOptions {
@@ -20,7 +20,7 @@ export interface EjectionOptions {
  * stays away twice as long. There are no timers: whoever picks looks at the clock,
  * and only while some node is ejected.
  */
-export class Health {
+export class OutlierDetector {
   /** The nodes that take part. */
   usable: readonly UpstreamNode[] = []
   /** When the next ejected node may be tried; Infinity while none is ejected. */
@@ -62,7 +62,7 @@ export class Health {
     for (const node of this.nodes) {
       if (node.ejectedUntilMs === 0 || node.ejectedUntilMs > nowMs || node === tried) continue
       // Should nobody report how the trial went, there is another one after the same time.
-      const ejectedUntilMs = nowMs + this.#awayMs(Math.max(0, node.ejections - 1))
+      const ejectedUntilMs = nowMs + this.#downForMs(Math.max(0, node.ejections - 1))
       node.record = { ...node.record, onTrial: true, ejectedUntilMs }
       this.#refresh()
       return node
@@ -74,7 +74,7 @@ export class Health {
   succeeded(node: UpstreamNode): boolean {
     const { record } = node
     if (record.ejectedUntilMs === 0) {
-      node.record = WELL
+      node.record = HEALTHY
       return false
     }
     // A reply that was under way before the ejection says nothing about new requests.
@@ -108,13 +108,13 @@ export class Health {
     return Math.floor(this.nodes.length / 2)
   }
 
-  #awayMs(ejections: number): number {
+  #downForMs(ejections: number): number {
     return Math.min(this.#maxMs, this.#baseMs * 2 ** Math.min(ejections, 30))
   }
 
   #eject(node: UpstreamNode, nowMs: number): void {
     const { failuresInRow, ejections } = node.record
-    const forMs = this.#awayMs(ejections)
+    const forMs = this.#downForMs(ejections)
     node.record = {
       failuresInRow,
       ejections: ejections + 1,
@@ -126,7 +126,7 @@ export class Health {
   }
 
   #readmit(node: UpstreamNode): void {
-    node.record = WELL
+    node.record = HEALTHY
     this.#onReturn?.(node)
   }
 

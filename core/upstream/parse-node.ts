@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
-import { TextMemo } from '../../lib/collections/direct-mapped-cache.ts'
-import { toOwnText } from '../../lib/text/flatten-string.ts'
+import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
+import { flattenString } from '../../lib/text/flatten-string.ts'
 import { hideSecret } from '../../lib/text/redact-url.ts'
 import type { Node } from '../contracts/registry.ts'
 
@@ -43,7 +43,7 @@ const HOST = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?$/
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)$/i
 const DIGITS = /^[1-9]\d{0,4}$/
 /** Hosts named lately: many nodes run on each. */
-const HOSTS = new TextMemo<string>()
+const HOSTS = new DirectMappedCache<string>()
 
 /** Splits `host:port` or `[IPv6]:port`; undefined when it is neither, or the port is not 1 to 65535. */
 export function parseAddress(address: string): { host: string; port: number } | undefined {
@@ -64,7 +64,7 @@ export function parseAddress(address: string): { host: string; port: number } | 
 function toShared(host: string): string {
   const known = HOSTS.find(host)
   if (known !== undefined) return known
-  const own = toOwnText(host)
+  const own = flattenString(host)
   HOSTS.keep(own, own)
   return own
 }
@@ -95,7 +95,7 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
 }
 
 /** Whether a node is known, and takes nothing: that of a program which is to be started again. */
-export function isDown({ metadata }: Node): boolean {
+export function isOffline({ metadata }: Node): boolean {
   return readKey(metadata, 'state') === 'down'
 }
 

@@ -5,6 +5,6 @@ import type { Upstream } from './upstream.ts'
 const NODES_MAX = 5
 
 /** Whether a request that none of these nodes has served may go to another. */
-export function mayTryAnother(upstream: Upstream, tried: readonly UpstreamNode[]): boolean {
+export function canTryAnother(upstream: Upstream, tried: readonly UpstreamNode[]): boolean {
   return tried.length < NODES_MAX && upstream.others(tried).length > 0
 }

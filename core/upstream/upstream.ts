@@ -7,9 +7,9 @@ import { type BalanceOptions, type Balancer, createBalancer } from './balance/ba
 import { createSticky, type Sticky } from './balance/sticky.ts'
 import { createRandomBits } from './balance/weighted.ts'
 import type { Http2Pool } from './http2/pool.ts'
-import { UpstreamNode, WELL } from './node-health.ts'
-import { type EjectionOptions, Health } from './outlier-detection.ts'
-import { isDown, type NodeSettings, parseNode } from './parse-node.ts'
+import { HEALTHY, UpstreamNode } from './node-health.ts'
+import { type EjectionOptions, OutlierDetector } from './outlier-detection.ts'
+import { isOffline, type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool/pool.ts'
 
 /** What a pool of connections is opened from. */
@@ -65,7 +65,7 @@ export class Upstream {
   readonly #options: UpstreamOptions
   readonly #nowMs: () => number
   readonly #randomBits: () => number
-  readonly #health: Health
+  readonly #health: OutlierDetector
   #balance: BalanceOptions = { kind: 'round-robin' }
   #sticky: Sticky | undefined
   #nodes: readonly UpstreamNode[] = []
@@ -82,7 +82,7 @@ export class Upstream {
     this.#options = options
     this.#nowMs = options.nowMs ?? (() => performance.now())
     this.#randomBits = options.randomBits ?? createRandomBits()
-    this.#health = new Health(options.ejection, options.onEject, options.onReturn)
+    this.#health = new OutlierDetector(options.ejection, options.onEject, options.onReturn)
     this.rebalance(options.balance)
   }
 
@@ -138,7 +138,7 @@ export class Upstream {
     const entries = services.flatMap((service) => service.nodes)
     const grpc = entries.length > 0 && entries.every(isOfGrpc)
     for (const entry of entries) {
-      if (isDown(entry)) continue
+      if (isOffline(entry)) continue
       const settings = parseNode(entry)
       if (typeof settings === 'string') skip(entry, settings)
       else if (settings.protocol === 'grpc' && !grpc) skip(entry, MIXED)
@@ -198,7 +198,7 @@ export class Upstream {
 
   /** The node answered, and not with a gateway error. */
   succeeded(node: UpstreamNode): void {
-    if (node.record === WELL) return
+    if (node.record === HEALTHY) return
     if (this.#health.succeeded(node)) this.#regroup()
   }
 

@@ -8,9 +8,9 @@ import type {
 import type { GatewayError } from '../../core/errors.ts'
 import { HeaderList } from '../../core/http/headers.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { createBare } from '../../lib/object/null-proto.ts'
-import { Delivery, type DeliveryOptions, type WhenSlow, warnOfDrop } from './delivery.ts'
-import { refuse } from './errors.ts'
+import { createNullProto } from '../../lib/object/null-proto.ts'
+import { Delivery, type DeliveryOptions, type OverflowPolicy, warnOfDrop } from './delivery.ts'
+import { rejectInput } from './errors.ts'
 import { isTopicName } from './topic-name.ts'
 
 export interface BrokerOptions extends DeliveryOptions {
@@ -20,7 +20,7 @@ export interface BrokerOptions extends DeliveryOptions {
 
 export interface CheckedSubscribeOptions extends SubscribeOptions {
   /** @default that of the broker */
-  readonly whenSlow?: WhenSlow
+  readonly whenSlow?: OverflowPolicy
   /** Told, with a 503, when the subscription has ended because it was too slow (`end`). */
   readonly onEnd?: (error: GatewayError) => void
 }
@@ -69,7 +69,7 @@ export function createBroker(
   let closed = false
 
   function check(topic: string): void {
-    if (closed) throw refuse(503, 'the broker is closed')
+    if (closed) throw rejectInput(503, 'the broker is closed')
     checkName('topic', topic)
   }
 
@@ -112,7 +112,7 @@ export function createBroker(
       check(topic)
       const longest = findLongest()
       if (body.length > longest) {
-        throw refuse(400, `body must be at most ${longest} bytes, got ${body.length}`)
+        throw rejectInput(400, `body must be at most ${longest} bytes, got ${body.length}`)
       }
       return adapter.publish(topic, { headers: toHeaders(headers), body })
     },
@@ -129,7 +129,9 @@ export function createBroker(
           ended++
           end(delivery)
           if (leave !== undefined) void settle(leave)
-          onEnd?.(refuse(503, `the subscriber of ${topic} is too slow: its subscription has ended`))
+          onEnd?.(
+            rejectInput(503, `the subscriber of ${topic} is too slow: its subscription has ended`),
+          )
         },
       )
       deliveries.add(delivery)
@@ -179,7 +181,7 @@ function withRemoteReport(options: DeliveryOptions, adapter: Broker): DeliveryOp
 /** @throws {GatewayError} 400 */
 function checkName(what: string, name: string): void {
   if (isTopicName(name)) return
-  throw refuse(
+  throw rejectInput(
     400,
     `${what} must be letters, digits and inner dots, dashes or underscores, at most 253, got ${JSON.stringify(name.slice(0, 253))}`,
   )
@@ -195,9 +197,9 @@ function toHeaders(headers: Message['headers']): Message['headers'] {
   try {
     for (const name of Object.keys(headers)) list.append(name, headers[name]!)
   } catch (error) {
-    throw refuse(400, (error as Error).message)
+    throw rejectInput(400, (error as Error).message)
   }
-  const copy: Record<string, string> = createBare()
+  const copy: Record<string, string> = createNullProto()
   let bytes = 0
   const { flat } = list
   for (let i = 0; i < flat.length; i += 2) {
@@ -205,7 +207,7 @@ function toHeaders(headers: Message['headers']): Message['headers'] {
     copy[flat[i]!] = flat[i + 1]!
   }
   if (bytes > MAX_HEADER_BYTES) {
-    throw refuse(400, `headers must be at most ${MAX_HEADER_BYTES} bytes, got ${bytes}`)
+    throw rejectInput(400, `headers must be at most ${MAX_HEADER_BYTES} bytes, got ${bytes}`)
   }
   return copy
 }

@@ -11,7 +11,7 @@ export interface Subscription {
  * What becomes of a subscriber whose messages come faster than it takes them, when no more may wait: it goes
  * without those that come (`drop-new`) or those that wait longest (`drop-old`), or it is dropped itself (`end`).
  */
-export type WhenSlow = (typeof WHEN_SLOW)[number]
+export type OverflowPolicy = (typeof WHEN_SLOW)[number]
 
 export const WHEN_SLOW = ['drop-new', 'drop-old', 'end'] as const
 
@@ -21,7 +21,7 @@ export interface DeliveryOptions {
   /** Most bytes that wait for one subscriber; a single message may be longer. @default 67108864 */
   readonly maxWaitingBytes?: number
   /** @default 'drop-new' */
-  readonly whenSlow?: WhenSlow
+  readonly whenSlow?: OverflowPolicy
   /**
    * Called with the number of messages dropped since the last call: for the first one at once, then every `reportMs` while more
    * are dropped, and when the subscriber has caught up or its subscription has ended.
@@ -50,7 +50,7 @@ export class Delivery {
   readonly #handler: MessageHandler
   readonly #maxWaiting: number
   readonly #maxWaitingBytes: number
-  readonly #whenSlow: WhenSlow
+  readonly #whenSlow: OverflowPolicy
   readonly #onEnd: () => void
   readonly #onDrop: NonNullable<DeliveryOptions['onDrop']>
   readonly #onError: NonNullable<DeliveryOptions['onError']>

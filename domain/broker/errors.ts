@@ -4,11 +4,11 @@ import { GatewayError } from '../../core/errors.ts'
 const BROKER_ID = 'broker'
 
 /** 503: what carries the messages cannot be reached. */
-export function brokerAway(cause: unknown): GatewayError {
+export function brokerUnavailable(cause: unknown): GatewayError {
   return new GatewayError(BROKER_ID, 503, 'the broker cannot be reached', { cause })
 }
 
 /** Another error of the broker. */
-export function refuse(code: number, detail: string): GatewayError {
+export function rejectInput(code: number, detail: string): GatewayError {
   return new GatewayError(BROKER_ID, code, detail)
 }

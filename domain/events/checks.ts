@@ -2,7 +2,7 @@ import type { EventStart, EventTopic, NewEvent } from '../../core/contracts/even
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { sizeOfMetadata } from '../store/limits.ts'
 import { isDeadTopic, toDeadTopic } from './dead-letters.ts'
-import { refuse } from './errors.ts'
+import { rejectInput } from './errors.ts'
 
 /** Longest metadata of an event, bytes as JSON. */
 export const MAX_METADATA_BYTES: number = 16 * 1024
@@ -30,16 +30,19 @@ export function checkTopic({ namespace, topic }: EventTopic): void {
 
 /** @throws {GatewayError} 400 */
 export function checkName(what: string, name: unknown): void {
-  if (!isEventName(name)) throw refuse(400, `${what} ${NAME_RULE}, got ${show(name)}`)
+  if (!isEventName(name)) throw rejectInput(400, `${what} ${NAME_RULE}, got ${show(name)}`)
 }
 
 /** @throws {GatewayError} 400 */
 export function checkEvent(event: NewEvent, maxPayloadBytes: number): void {
   const { payload, metadata, timestampMs } = event
   if (payload.length > maxPayloadBytes)
-    throw refuse(400, `payload must be at most ${maxPayloadBytes} bytes, got ${payload.length}`)
+    throw rejectInput(
+      400,
+      `payload must be at most ${maxPayloadBytes} bytes, got ${payload.length}`,
+    )
   if (sizeOfMetadata(metadata) > MAX_METADATA_BYTES)
-    throw refuse(400, `metadata must be texts of at most ${MAX_METADATA_BYTES} bytes as JSON`)
+    throw rejectInput(400, `metadata must be texts of at most ${MAX_METADATA_BYTES} bytes as JSON`)
   checkNumber('timestampMs', timestampMs, 0, MAX_TIME_MS)
 }
 
@@ -58,15 +61,18 @@ export function checkRetries({ topic }: EventTopic, retryLimit: number): void {
   checkNumber('retryLimit', retryLimit, -1, Number.MAX_SAFE_INTEGER)
   if (retryLimit === -1) return
   if (isDeadTopic(topic))
-    throw refuse(400, `retryLimit must be -1: ${topic} has dead letters already`)
+    throw rejectInput(400, `retryLimit must be -1: ${topic} has dead letters already`)
   if (!isEventName(toDeadTopic(topic)))
-    throw refuse(400, 'retryLimit must be -1: the name of the topic is too long for dead letters')
+    throw rejectInput(
+      400,
+      'retryLimit must be -1: the name of the topic is too long for dead letters',
+    )
 }
 
 /** @throws {GatewayError} 400 */
 export function checkNumber(what: string, value: unknown, min: number, max: number): void {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return
-  throw refuse(400, `${what} must be a whole number from ${min} to ${max}, got ${show(value)}`)
+  throw rejectInput(400, `${what} must be a whole number from ${min} to ${max}, got ${show(value)}`)
 }
 
 /** A value as an error may quote it. */

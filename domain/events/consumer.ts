@@ -33,7 +33,7 @@ export interface ConsumerOptions {
   readonly bury: (delivery: EventDelivery, reason: DeadReason) => Promise<void>
   /** Told what could not be given up, or back: it comes again. */
   readonly onError: (error: unknown) => void
-  readonly onLeft: () => void
+  readonly onDisconnect: () => void
 }
 
 interface HeldEvent {
@@ -50,11 +50,11 @@ const MAX_PULLED_BYTES = 1024 * 1024
 const MAX_IN_FLIGHT_BYTES = 16 * 1024 * 1024
 
 export function createConsumer(member: EventMember, options: ConsumerOptions): EventConsumer {
-  const { acks, ackWaitMs, retryLimit, maxInFlight, bury, onError, onLeft } = options
+  const { acks, ackWaitMs, retryLimit, maxInFlight, bury, onError, onDisconnect } = options
   const maxPulled = acks === 'none' ? MAX_PULLED : MAX_PULLED_TO_ACK
   /** By id, those that were pulled first in front. */
   const held = new Map<string, HeldEvent>()
-  let heldBytes = 0
+  let bufferedBytes = 0
   /** Handed on, and to be acknowledged when more is asked for. */
   let handed: readonly EventDelivery[] = []
   let acking: Promise<unknown> = Promise.resolve()
@@ -65,14 +65,14 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
     const { id, payload } = delivery.event
     letGo(id)
     held.set(id, { delivery, untilMs: performance.now() + ackWaitMs })
-    heldBytes += payload.length
+    bufferedBytes += payload.length
   }
 
   function letGo(id: string): EventDelivery | undefined {
     const delivery = held.get(id)?.delivery
     if (delivery === undefined) return undefined
     held.delete(id)
-    heldBytes -= delivery.event.payload.length
+    bufferedBytes -= delivery.event.payload.length
     onRoom()
     return delivery
   }
@@ -94,7 +94,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   async function waitForRoom(): Promise<void> {
     for (;;) {
       const leftMs = letGoOfLate()
-      if (leftMs === undefined || (held.size < maxInFlight && heldBytes < MAX_IN_FLIGHT_BYTES))
+      if (leftMs === undefined || (held.size < maxInFlight && bufferedBytes < MAX_IN_FLIGHT_BYTES))
         return
       if (left !== undefined) return
       await new Promise<void>((resolve) => {
@@ -110,7 +110,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
 
   function pull(): Promise<readonly EventDelivery[]> {
     if (acks !== 'owner') return member.pull(maxPulled, MAX_PULLED_BYTES)
-    const maxBytes = Math.min(MAX_PULLED_BYTES, MAX_IN_FLIGHT_BYTES - heldBytes)
+    const maxBytes = Math.min(MAX_PULLED_BYTES, MAX_IN_FLIGHT_BYTES - bufferedBytes)
     return member.pull(Math.min(maxPulled, maxInFlight - held.size), maxBytes)
   }
 
@@ -159,7 +159,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
     leave() {
       left ??= (async () => {
         onRoom()
-        onLeft()
+        onDisconnect()
         await acking.catch(() => {})
         await member.leave()
       })()

@@ -10,7 +10,7 @@ export function eventsFull(cause: unknown): GatewayError {
 }
 
 /** 503: what keeps the events cannot be reached. */
-export function eventsAway(cause: unknown): GatewayError {
+export function eventsUnavailable(cause: unknown): GatewayError {
   return new GatewayError(EVENTS_ID, 503, 'the event store cannot be reached', { cause })
 }
 
@@ -25,6 +25,6 @@ export function topicDeleted({ topic }: EventTopic): GatewayError {
 }
 
 /** Another error of events. */
-export function refuse(code: number, detail: string): GatewayError {
+export function rejectInput(code: number, detail: string): GatewayError {
   return new GatewayError(EVENTS_ID, code, detail)
 }

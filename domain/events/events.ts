@@ -17,12 +17,12 @@ import { checkEvent, checkName, checkTopic, MAX_METADATA_BYTES } from './checks.
 import { type ConsumeOptions, toConsumption } from './consume-options.ts'
 import { createConsumer, type EventConsumer } from './consumer.ts'
 import { DEAD_METADATA_BYTES, type DeadReason, toDeadLetter, toDeadTopic } from './dead-letters.ts'
-import { refuse } from './errors.ts'
+import { rejectInput } from './errors.ts'
 import { sizeOfEvent } from './log/index.ts'
 import { type EventPage, type EventQuery, readEvents } from './page.ts'
 import { startRetention } from './retention.ts'
 import { createRetentionClock } from './retention-clock.ts'
-import { createKnownTopics } from './topic-cache.ts'
+import { createTopicCache } from './topic-cache.ts'
 
 /** How events are kept. */
 export interface EventsOptions {
@@ -119,10 +119,10 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   const queue = createGroupCommit<EventAppend, number>({
     commit: (batch) => adapter.append(batch),
     sizeOf: ({ event }) => sizeOfEvent(event),
-    tooMuch: () => refuse(503, 'too many events are waiting'),
+    tooMuch: () => rejectInput(503, 'too many events are waiting'),
     ...(options.maxWaitingBytes !== undefined && { maxWaitingBytes: options.maxWaitingBytes }),
   })
-  const known = createKnownTopics(adapter, {
+  const known = createTopicCache(adapter, {
     ...{ maxTopics, maxAllTopics },
     ...(options.quota !== undefined && { quota: options.quota }),
   })
@@ -178,7 +178,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   async function checkGroup(topic: EventTopic, name: string): Promise<void> {
     const groups = (await adapter.listGroups?.(topic)) ?? []
     if (groups.length < maxGroups || groups.some((group) => group.name === name)) return
-    throw refuse(429, `the topic has ${maxGroups} groups already`)
+    throw rejectInput(429, `the topic has ${maxGroups} groups already`)
   }
 
   return {
@@ -207,7 +207,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       const { acks, group, settings } = toConsumption(topic, consumption)
       if (isEnding) throw isClosed()
       if (consuming >= maxConsumers)
-        throw refuse(429, `there are ${maxConsumers} consumers already`)
+        throw rejectInput(429, `there are ${maxConsumers} consumers already`)
       consuming++
       try {
         if (group.name !== undefined) await checkGroup(topic, group.name)
@@ -219,7 +219,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
           acks,
           bury: (delivery, reason) => bury(topic, group.name, delivery, reason),
           onError,
-          onLeft: () => {
+          onDisconnect: () => {
             if (consumers.delete(consumer)) consuming--
           },
         })
@@ -282,7 +282,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
 }
 
 function isClosed(): GatewayError {
-  return refuse(503, 'the events are closed')
+  return rejectInput(503, 'the events are closed')
 }
 
 function warn(error: unknown): void {

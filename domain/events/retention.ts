@@ -19,7 +19,7 @@ export interface RetentionOptions {
 }
 
 /** Removes what topics need not keep, in the background. */
-export interface Retainer {
+export interface RetentionJob {
   /** Tells the adapter about a topic that is new to it, which may come to nothing. */
   readonly begin: (topic: EventTopic) => void
   /** Ends it, once what is under way is done. */
@@ -30,7 +30,7 @@ export interface Retainer {
 const AT_ONCE = 100
 const SAVE_TIME_MS = 10 * 60_000
 
-export function startRetention(adapter: EventsAdapter, options: RetentionOptions): Retainer {
+export function startRetention(adapter: EventsAdapter, options: RetentionOptions): RetentionJob {
   const { everyMs, nowMs, retentionOf, onTopics, onError } = options
   let savedMs = 0
   let isFailing = false

@@ -1,10 +1,10 @@
 import type { EventsAdapter, EventTopic, TopicState } from '../../core/contracts/events.ts'
 import { noQuota, type Quota, quotaReached } from '../../core/limits/quota.ts'
 import { formatSize } from '../../lib/text/units.ts'
-import { EVENTS_ID, refuse } from './errors.ts'
+import { EVENTS_ID, rejectInput } from './errors.ts'
 
 /** The topics there are, as far as is known here: others may make some, too. */
-export interface KnownTopics {
+export interface TopicCache {
   readonly has: (topic: EventTopic) => boolean
   /**
    * Makes a topic known. False: it was.
@@ -25,7 +25,7 @@ export interface KnownTopics {
   readonly learnBytes: (namespace: string, topics: readonly TopicState[]) => void
 }
 
-export interface KnownTopicsOptions {
+export interface TopicCacheOptions {
   /** Of a namespace. */
   readonly maxTopics: number
   /** Of all namespaces. */
@@ -34,10 +34,10 @@ export interface KnownTopicsOptions {
   readonly quota?: Quota
 }
 
-export function createKnownTopics(
+export function createTopicCache(
   adapter: Pick<EventsAdapter, 'listTopics'>,
-  { maxTopics, maxAllTopics, quota = noQuota('quota_events') }: KnownTopicsOptions,
-): KnownTopics {
+  { maxTopics, maxAllTopics, quota = noQuota('quota_events') }: TopicCacheOptions,
+): TopicCache {
   /** By namespace. */
   const known = new Map<string, Set<string>>()
   /** Admitted since it was learnt what there is. */
@@ -82,9 +82,9 @@ export function createKnownTopics(
       if (has(topic)) return false
       const { namespace } = topic
       if ((known.get(namespace)?.size ?? 0) >= maxTopics)
-        throw refuse(429, `the namespace ${namespace} has ${maxTopics} topics already`)
+        throw rejectInput(429, `the namespace ${namespace} has ${maxTopics} topics already`)
       if (count >= maxAllTopics)
-        throw refuse(429, `there are ${maxAllTopics} topics of all namespaces already`)
+        throw rejectInput(429, `there are ${maxAllTopics} topics of all namespaces already`)
       add(topic)
       admitted.push(topic)
       return true

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
-import { isWhole } from './check-tree.ts'
+import { isIntact } from './check-tree.ts'
 
 // Of LMDB's `mdb.c`: MDB_meta, behind the header of the first and of the second page.
 const MAGIC_AT = 24
@@ -50,7 +50,7 @@ export function checkFile(file: string): boolean {
     // What lies behind the end may all be free.
     const readPage = (page: number) =>
       page < pages ? read(descriptor, page * pageSize, pageSize) : undefined
-    const isThere = ({ roots }: Meta): boolean => isWhole(roots, readPage, pages)
+    const isThere = ({ roots }: Meta): boolean => isIntact(roots, readPage, pages)
     // After the end of the machine, LMDB goes back to what was on the disk.
     if (isThere(newest!) || (newest!.boot !== readBoot() && isThere(older!))) return true
     throw cutOff(file, size)

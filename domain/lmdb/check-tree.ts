@@ -19,7 +19,7 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn
  *
  * @param roots of the trees.
  */
-export function isWhole(roots: readonly bigint[], readPage: ReadPage, pages: number): boolean {
+export function isIntact(roots: readonly bigint[], readPage: ReadPage, pages: number): boolean {
   const left = roots.filter((root) => root !== NO_PAGE)
   // A page has one parent: going through more is going in circles.
   for (let count = 0; left.length > 0; count++) {

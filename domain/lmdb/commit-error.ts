@@ -1,4 +1,4 @@
-import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
 import { IO_ERROR } from './disk-space.ts'
 
 /** The reason comes with the failure, or never: lmdb-js keeps it for whichever commit it hears of next. */
@@ -12,6 +12,6 @@ export async function findReason(error: unknown): Promise<unknown> {
   const { commitError } = error as { readonly commitError?: Promise<never> }
   if (commitError === undefined) return error
   const reason = commitError.catch((told: unknown) => told)
-  if (await isDoneIn(reason, REASON_MS)) return reason
+  if (await settlesWithin(reason, REASON_MS)) return reason
   return Object.assign(error as Error, { code: IO_ERROR })
 }

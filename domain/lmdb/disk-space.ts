@@ -8,7 +8,7 @@ export const IO_ERROR = 5
 const LITTLE_ROOM_BYTES = 16 * 1024 * 1024
 
 /** Whether a transaction failed for want of room in the folder of its file. */
-export function isFull(error: unknown, folder: string): boolean {
+export function isDiskFull(error: unknown, folder: string): boolean {
   const { code } = error as { readonly code?: unknown }
   return FULL.has(code as number) || (code === IO_ERROR && hasLittleRoom(folder))
 }

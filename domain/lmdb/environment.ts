@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, type DatabaseOptions, open, type RootDatabase } from 'lmdb'
-import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
 import { bytesValues } from './bytes-values.ts'
 import { checkFile } from './check-file.ts'
 import { findReason } from './commit-error.ts'
@@ -121,7 +121,8 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
     if (known !== undefined) throw known
     try {
       const changing = root.transaction(change)
-      if (!(await isDoneIn(changing, OVERDUE_MS))) void root.transaction(() => {}).catch(() => {})
+      if (!(await settlesWithin(changing, OVERDUE_MS)))
+        void root.transaction(() => {}).catch(() => {})
       const result = await changing
       hasFailed = false
       failures.onSuccess()

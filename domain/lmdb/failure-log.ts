@@ -1,4 +1,4 @@
-import { hasLittleRoom, isFull, readRoom } from './disk-space.ts'
+import { hasLittleRoom, isDiskFull, readRoom } from './disk-space.ts'
 
 /** What is known of a file that cannot be written. It is told once when that begins, and once when it is over. */
 export interface Failures {
@@ -34,7 +34,7 @@ export function createFailures(options: FailuresOptions): Failures {
   return {
     onFailure(error) {
       lastMs = nowMs()
-      reason = isFull(error, folder) ? error : undefined
+      reason = isDiskFull(error, folder) ? error : undefined
       room = readRoom(folder)
       if (sinceMs !== undefined) return
       sinceMs = lastMs

@@ -7,7 +7,7 @@ export const MAX_DESTINATIONS = 10_000
 /** Bytes of JSON that describe one of them. */
 export const MAX_ENTRY_BYTES: number = 256 * 1024
 /** Bytes of JSON that describe all that a peer tells of. */
-export const MAX_TOLD_BYTES: number = 32 * 1024 * 1024
+export const MAX_ADVERTISED_BYTES: number = 32 * 1024 * 1024
 /** Bytes of a message between servers. */
 export const MAX_MESSAGE_BYTES: number = 1024 * 1024
 /** Dearest link (`round-trip.ts`). */

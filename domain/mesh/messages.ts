@@ -3,13 +3,13 @@ import { type Introduction, readIntroduction } from './handshake.ts'
 import { MAX_ENTRY_BYTES, MAX_HOPS, MAX_METRIC } from './limits.ts'
 import { findServerId, isDestination, isServerId } from './names.ts'
 import { readServer, readVersions } from './registry/entry.ts'
-import type { ToldRoute } from './routing-table.ts'
+import type { AdvertisedRoute } from './routing-table.ts'
 
 /** What is new about a destination. */
-export interface RouteNews {
+export interface RouteUpdate {
   readonly key: string
   /** Undefined: there is no way any more. */
-  readonly told: ToldRoute | undefined
+  readonly told: AdvertisedRoute | undefined
 }
 
 /**
@@ -21,7 +21,7 @@ export type LinkMessage =
   | { readonly type: 'welcome'; readonly introduction: Introduction }
   | { readonly type: 'proof'; readonly proof: string }
   | { readonly type: 'ping' | 'pong'; readonly n: number }
-  | { readonly type: 'routes'; readonly routes: readonly RouteNews[] }
+  | { readonly type: 'routes'; readonly routes: readonly RouteUpdate[] }
 
 /**
  * A message as it was received.
@@ -53,13 +53,13 @@ export function readMessage(message: unknown): LinkMessage {
 }
 
 /** Parts of the message `routes` as they are sent. */
-export function formatNews({ key, told }: RouteNews): object {
+export function formatUpdate({ key, told }: RouteUpdate): object {
   if (told === undefined) return { key }
   const { path, metric, entry } = told
   return { key, path, metric, entry: JSON.parse(entry) as unknown }
 }
 
-function readNews(news: unknown, at: string): RouteNews {
+function readNews(news: unknown, at: string): RouteUpdate {
   if (!isRecord(news)) throw new TypeError(`${at} must be an object`)
   const { key, path, entry } = news
   if (typeof key !== 'string' || !isDestination(key))

@@ -1,9 +1,9 @@
-import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from './limits.ts'
-import type { RouteNews } from './messages.ts'
+import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from './limits.ts'
+import type { RouteUpdate } from './messages.ts'
 import { findServerId } from './names.ts'
 import type { RouteTable } from './routing-table.ts'
 
-export interface TellerOptions {
+export interface RouteAdvertiserOptions {
   readonly table: Pick<RouteTable, 'tell' | 'keys'>
   /** Who is told. */
   readonly peer: string
@@ -12,7 +12,7 @@ export interface TellerOptions {
 }
 
 /** What one peer is told: everything at first, then what changes; of each destination what holds when it is taken. */
-export interface Teller {
+export interface RouteAdvertiser {
   /** Takes note that a destination may have changed. */
   readonly mark: (key: string) => void
   readonly isPending: () => boolean
@@ -22,13 +22,17 @@ export interface Teller {
    * Servers go before services, and come after them: so the peer knows a server only with all its services, and a service that goes while its
    * server stays was withdrawn.
    */
-  readonly take: (maxBytes: number) => RouteNews[]
+  readonly take: (maxBytes: number) => RouteUpdate[]
 }
 
 /** Beside the entry: key, path and metric. */
 const NEWS_BYTES = 1500
 
-export function createTeller({ table, peer, onTooMuch }: TellerOptions): Teller {
+export function createRouteAdvertiser({
+  table,
+  peer,
+  onTooMuch,
+}: RouteAdvertiserOptions): RouteAdvertiser {
   const servers = new Set<string>()
   const services = new Set<string>()
   /** Bytes of what the peer holds. */
@@ -57,7 +61,7 @@ export function createTeller({ table, peer, onTooMuch }: TellerOptions): Teller 
     // Services leave room for the servers that come after them.
     const reserved = findServerId(key) === undefined ? servers.size : 0
     const total = toldBytes - (told.get(key) ?? 0) + bytes
-    if (size + reserved <= MAX_DESTINATIONS && total <= MAX_TOLD_BYTES) return true
+    if (size + reserved <= MAX_DESTINATIONS && total <= MAX_ADVERTISED_BYTES) return true
     if (!isTooMuch) onTooMuch()
     isTooMuch = true
     leftOut.add(key)
@@ -81,7 +85,7 @@ export function createTeller({ table, peer, onTooMuch }: TellerOptions): Teller 
     isPending: () => servers.size > 0 || services.size > 0,
 
     take(maxBytes) {
-      const news: RouteNews[] = []
+      const news: RouteUpdate[] = []
       let used = 0
       for (const key of listPending()) {
         const route = table.tell(key, peer)

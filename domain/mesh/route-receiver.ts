@@ -1,5 +1,5 @@
-import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from './limits.ts'
-import type { RouteNews } from './messages.ts'
+import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from './limits.ts'
+import type { RouteUpdate } from './messages.ts'
 import { findServerId, isShared } from './names.ts'
 import type { RouteTable } from './routing-table.ts'
 
@@ -9,13 +9,13 @@ import type { RouteTable } from './routing-table.ts'
  * @param table has the peer, and nothing that it told.
  * @throws {TypeError} (what is returned) for what no peer may tell.
  */
-export function createHearer(
+export function createRouteReceiver(
   table: Pick<RouteTable, 'learn'>,
   peer: string,
-): (news: readonly RouteNews[]) => void {
+): (news: readonly RouteUpdate[]) => void {
   /** Bytes of what is held of it, by destination. */
   const held = new Map<string, number>()
-  let heldBytes = 0
+  let bufferedBytes = 0
 
   return (news) => {
     for (const { key, told } of news) {
@@ -23,15 +23,15 @@ export function createHearer(
         throw new TypeError(`path of ${key} must begin with ${peer}, which tells of it`)
       // Every server has its own.
       if (findServerId(key) === undefined && !isShared(key)) continue
-      heldBytes -= held.get(key) ?? 0
+      bufferedBytes -= held.get(key) ?? 0
       held.delete(key)
       if (told !== undefined) {
         const bytes = Buffer.byteLength(told.entry)
-        heldBytes += bytes
+        bufferedBytes += bytes
         held.set(key, bytes)
-        if (held.size > MAX_DESTINATIONS || heldBytes > MAX_TOLD_BYTES)
+        if (held.size > MAX_DESTINATIONS || bufferedBytes > MAX_ADVERTISED_BYTES)
           throw new TypeError(
-            `routes must be at most ${MAX_DESTINATIONS}, of ${MAX_TOLD_BYTES} bytes together`,
+            `routes must be at most ${MAX_DESTINATIONS}, of ${MAX_ADVERTISED_BYTES} bytes together`,
           )
       }
       table.learn(peer, key, told)

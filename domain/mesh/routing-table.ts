@@ -2,7 +2,7 @@ import { MAX_HOPS } from './limits.ts'
 import { findServerId } from './names.ts'
 
 /** What a server tells another of a destination. */
-export interface ToldRoute {
+export interface AdvertisedRoute {
   /** Ids of the servers on the way: first the one that tells, last the one that has it. */
   readonly path: readonly string[]
   /** What the way costs from the one that tells: the sum of its links (`round-trip.ts`). */
@@ -12,9 +12,9 @@ export interface ToldRoute {
 }
 
 /** A way to a destination: its `path` begins with the next server, its `metric` counts from here. */
-export interface Route extends ToldRoute {
+export interface Route extends AdvertisedRoute {
   /** All ways that cost no more, itself first: calls may go any of them. */
-  readonly ways: readonly ToldRoute[]
+  readonly ways: readonly AdvertisedRoute[]
 }
 
 export interface RouteTableOptions {
@@ -46,22 +46,22 @@ export interface RouteTable {
   /** Forgets all that a peer told, servers first. */
   readonly removePeer: (peer: string) => void
   /** Takes what a peer, which is there, tells of a destination; undefined: it has no way any more. */
-  readonly learn: (peer: string, key: string, told: ToldRoute | undefined) => void
+  readonly learn: (peer: string, key: string, told: AdvertisedRoute | undefined) => void
   /** What a peer told last, and is of use here. */
-  readonly findTold: (peer: string, key: string) => ToldRoute | undefined
+  readonly findTold: (peer: string, key: string) => AdvertisedRoute | undefined
   /** The cheapest way; undefined: there is none, or it is here. */
   readonly find: (key: string) => Route | undefined
   /** All ways that are known, the cheapest first. */
-  readonly list: (key: string) => readonly ToldRoute[]
+  readonly list: (key: string) => readonly AdvertisedRoute[]
   /** What a peer is to be told; undefined: nothing, for it is on the way itself. */
-  readonly tell: (key: string, peer: string) => ToldRoute | undefined
+  readonly tell: (key: string, peer: string) => AdvertisedRoute | undefined
   /** Destinations there are ways to, and those that are here. */
   readonly keys: () => Iterable<string>
 }
 
 interface Peer {
   cost: number
-  readonly told: Map<string, ToldRoute>
+  readonly told: Map<string, AdvertisedRoute>
 }
 
 export function createRouteTable(options: RouteTableOptions): RouteTable {
@@ -70,8 +70,8 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
   const peers = new Map<string, Peer>()
   const best = new Map<string, Route>()
 
-  function list(key: string): ToldRoute[] {
-    const ways: ToldRoute[] = []
+  function list(key: string): AdvertisedRoute[] {
+    const ways: AdvertisedRoute[] = []
     for (const { cost, told } of peers.values()) {
       const way = told.get(key)
       if (way !== undefined) ways.push({ ...way, metric: way.metric + cost })
@@ -163,7 +163,7 @@ function serversFirst(keys: Iterable<string>): string[] {
 }
 
 /** The cheapest first, then the shortest, then any order that is the same everywhere. */
-function compare(a: ToldRoute, b: ToldRoute): number {
+function compare(a: AdvertisedRoute, b: AdvertisedRoute): number {
   return (
     a.metric - b.metric ||
     a.path.length - b.path.length ||
@@ -180,7 +180,7 @@ function isSame(a: Route | undefined, b: Route | undefined): boolean {
   )
 }
 
-function isSameWay(a: ToldRoute, b: ToldRoute): boolean {
+function isSameWay(a: AdvertisedRoute, b: AdvertisedRoute): boolean {
   return (
     a.entry === b.entry &&
     a.path.length === b.path.length &&

@@ -9,11 +9,11 @@ export function storeFull(cause: unknown): GatewayError {
 }
 
 /** 503: what keeps the records cannot be reached. */
-export function storeAway(cause: unknown): GatewayError {
+export function storeUnavailable(cause: unknown): GatewayError {
   return new GatewayError(STORE_ID, 503, 'the store cannot be reached', { cause })
 }
 
 /** Another error of the store. */
-export function refuse(code: number, detail: string): GatewayError {
+export function rejectInput(code: number, detail: string): GatewayError {
   return new GatewayError(STORE_ID, code, detail)
 }

@@ -4,17 +4,17 @@ import { GatewayError } from '../../core/errors.ts'
 const FORMAT = 1
 
 /** A value for the store that says what it is. */
-export function formatKept(content: object): Buffer {
+export function encodeRecord(content: object): Buffer {
   return Buffer.from(JSON.stringify({ format: FORMAT, ...content }))
 }
 
 /**
- * What {@link formatKept} made.
+ * What {@link encodeRecord} made.
  *
  * @param table of the record, which is the service's own and named as it is; for the error.
  * @throws {GatewayError} 500
  */
-export function parseKept<T extends object>(
+export function decodeRecord<T extends object>(
   { key, value }: StoreRecord,
   table: string,
   isComplete: (content: T) => boolean,

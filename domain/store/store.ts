@@ -21,7 +21,7 @@ import {
   checkTable,
   show,
 } from './checks.ts'
-import { refuse } from './errors.ts'
+import { rejectInput } from './errors.ts'
 import { readPage, type StorePage, type StoreQuery } from './page.ts'
 import { startPurge } from './purge.ts'
 import {
@@ -124,7 +124,7 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     },
     sizeOf,
     countOf: (group) => group.length,
-    tooMuch: () => refuse(503, 'too many writes are waiting'),
+    tooMuch: () => rejectInput(503, 'too many writes are waiting'),
     ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
   })
   const watchers = createWatchers()
@@ -145,7 +145,7 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     record !== undefined && isThere(record) ? record : undefined
 
   function checkOpen(): void {
-    if (closing !== undefined) throw refuse(503, 'the store is closed')
+    if (closing !== undefined) throw rejectInput(503, 'the store is closed')
   }
 
   function toChange(write: StoreWrite): StoreChange {
@@ -252,7 +252,7 @@ function sizeOf(group: StoreGroup): number {
 function toConflict({ key, ifVersion }: StoreChange, version: number): GatewayError {
   const found = version === 0 ? 'is not there' : `has version ${version}`
   const wanted = ifVersion === 0 ? 'must not be there' : `must have version ${ifVersion}`
-  return refuse(409, `key ${show(key)} ${wanted}, but ${found}`)
+  return rejectInput(409, `key ${show(key)} ${wanted}, but ${found}`)
 }
 
 function warn(error: unknown): void {

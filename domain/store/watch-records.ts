@@ -99,7 +99,7 @@ export async function watchRecords(options: WatchRecordsOptions): Promise<Watche
       changed.add(key)
       void follow()
     },
-    onGap() {
+    onMissedEvents() {
       isAll = true
       void follow()
     },

@@ -43,8 +43,9 @@ export function createWatchers(): Watchers {
         if (event.key.startsWith(prefix)) listener.onEvent(event)
     },
 
-    onGap() {
-      for (const watchers of tables.values()) for (const { listener } of watchers) listener.onGap()
+    onMissedEvents() {
+      for (const watchers of tables.values())
+        for (const { listener } of watchers) listener.onMissedEvents()
     },
   }
 }

@@ -1,8 +1,8 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { createHeaderBlock, type HeaderBlock } from '../../core/http/headers.ts'
-import { LONG_REPLY_BYTES, refuseBody, refuseReply } from '../../core/limits/memory-budget.ts'
-import type { LostKind } from '../../core/rpc/call.ts'
+import { LONG_REPLY_BYTES, rejectBody, rejectResponse } from '../../core/limits/memory-budget.ts'
+import type { TransportFailure } from '../../core/rpc/call.ts'
 import { formatContext, isJson } from '../../core/rpc/context-headers.ts'
 import { toBadAnswer } from '../../core/rpc/error-codec.ts'
 import { BODY_MAX_BYTES, type CallLimits, ForwardedCall } from '../../core/rpc/gateway-call.ts'
@@ -36,7 +36,7 @@ export class FramedCall extends ForwardedCall {
   readonly #takesOne: boolean
   #request: Uint8Array | undefined = undefined
   /** Bytes of an incomplete message that were counted. */
-  #heldBytes = 0
+  #bufferedBytes = 0
   /** Messages the service has not taken. */
   readonly #waiting: Uint8Array[] = []
   #ended = false
@@ -100,7 +100,7 @@ export class FramedCall extends ForwardedCall {
     }
     // A message may have ended the call.
     if (this.over) return
-    if (!this.#hold()) return this.#refuse(refuseBody(this.service))
+    if (!this.#hold()) return this.#refuse(rejectBody(this.service))
     if (last) this.#endRequests()
   }
 
@@ -147,9 +147,9 @@ export class FramedCall extends ForwardedCall {
   /** Counts what lies here of a message that is not complete: the most there ever was. */
   #hold(): boolean {
     const { waitingBytes } = this.#reader
-    const more = Math.max(waitingBytes, this.#request?.length ?? 0) - this.#heldBytes
+    const more = Math.max(waitingBytes, this.#request?.length ?? 0) - this.#bufferedBytes
     if (more <= 0) return true
-    this.#heldBytes += more
+    this.#bufferedBytes += more
     return this.x.hold(more)
   }
 
@@ -163,7 +163,7 @@ export class FramedCall extends ForwardedCall {
     if (this.#ended) this.endData()
   }
 
-  override onLost(kind: LostKind, detail: string): void {
+  override onLost(kind: TransportFailure, detail: string): void {
     super.onLost(kind, detail)
     // Sent to another node, which may take messages at once.
     if (!this.over && this.more) this.onCredit()
@@ -174,7 +174,7 @@ export class FramedCall extends ForwardedCall {
     this.answered()
     this.done()
     if (body.length > LONG_REPLY_BYTES && !this.x.hold(body.length))
-      return this.failed(refuseReply(this.service))
+      return this.failed(rejectResponse(this.service))
     this.#begin(metadata, body.length === 0)
     this.#reply?.data(body)
     this.#reply?.end()

@@ -1,15 +1,15 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
-import { mayWait, refuseReply } from '../../core/limits/memory-budget.ts'
+import { mayWait, rejectResponse } from '../../core/limits/memory-budget.ts'
 import type { ServerSocket, SocketReceiver } from '../../core/listener/websocket/session.ts'
 import { shapeOf } from '../../core/request/coercion/shape.ts'
 import { toRequestType } from '../../core/request/media-type.ts'
 import { toRequestDocument } from '../../core/request/request-document.ts'
-import type { LostKind } from '../../core/rpc/call.ts'
+import type { TransportFailure } from '../../core/rpc/call.ts'
 import { formatContext, isJson } from '../../core/rpc/context-headers.ts'
 import { type CallLimits, ForwardedCall } from '../../core/rpc/gateway-call.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
-import { costOf, PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
+import { frameCost, PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import { Outflow } from './stream-flow-control.ts'
 
 /** RFC 6455 §7.4.1. */
@@ -112,7 +112,7 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
     }
     if (this.#waiting.length === 0 && this.sendData(data)) return
     this.#waiting.push(Uint8Array.prototype.slice.call(data))
-    this.#waitingBytes += costOf(data.length)
+    this.#waitingBytes += frameCost(data.length)
     if (this.#waitingBytes > WAITING_MAX_BYTES) {
       this.cancel()
       this.done()
@@ -135,14 +135,14 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
   override onCredit(): void {
     const waiting = this.#waiting
     while (waiting.length > 0 && this.sendData(waiting[0]!)) {
-      this.#waitingBytes -= costOf(waiting.shift()!.length)
+      this.#waitingBytes -= frameCost(waiting.shift()!.length)
     }
     if (waiting.length > 0) return
     this.#socket?.resume()
     if (this.#ended) this.endData()
   }
 
-  override onLost(kind: LostKind, detail: string): void {
+  override onLost(kind: TransportFailure, detail: string): void {
     this.#isStopped = kind === 'stopped'
     super.onLost(kind, detail)
     // Sent to another node, which may take requests at once.
@@ -153,7 +153,7 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
     if (this.over) return
     this.answered()
     this.done()
-    if (!mayWait(body)) return this.failed(refuseReply(this.service))
+    if (!mayWait(body)) return this.failed(rejectResponse(this.service))
     this.#readType(metadata)
     const answer = body.length === 0 && !this.#binary ? '{}' : body
     // What waits is no longer counted once the WebSocket is closed.

@@ -1,5 +1,5 @@
 import type { OutgoingCall } from '../../core/rpc/call.ts'
-import { flushAtTurnEnd } from '../../lib/async/flush-on-tick.ts'
+import { flushAtTickEnd } from '../../lib/async/flush-on-tick.ts'
 
 /** Bytes that go out at once, without waiting for the end of the turn. */
 const FLUSH_BYTES = 64 * 1024
@@ -29,7 +29,7 @@ export class Outflow {
     this.#unwrittenBytes += piece.length
     const isFirst = this.#unwritten.push(piece) === 1
     if (this.#unwrittenBytes >= FLUSH_BYTES) this.flush()
-    else if (isFirst) flushAtTurnEnd(this)
+    else if (isFirst) flushAtTickEnd(this)
   }
 
   /** Hands over what waits for the end of the turn. */

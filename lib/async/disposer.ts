@@ -1,7 +1,7 @@
 import type { Maybe } from './maybe.ts'
 
 /** What is to be closed together. */
-export interface Closing {
+export interface Disposer {
   /** Adds what was opened just now. */
   readonly add: (close: () => Maybe<unknown>) => void
   /**
@@ -12,7 +12,7 @@ export interface Closing {
   readonly close: () => Promise<void>
 }
 
-export function createClosing(): Closing {
+export function createClosing(): Disposer {
   const opened: (() => Maybe<unknown>)[] = []
   let closing: Promise<void> | undefined
 

@@ -9,7 +9,7 @@ let unflushed: Flushable[] = []
  * Has `writer` flushed when this turn of the event loop is over, together with all others: what was written in one turn
  * goes out in one write, and system calls follow one another. Not twice in a turn: that is for the caller to see to.
  */
-export function flushAtTurnEnd(writer: Flushable): void {
+export function flushAtTickEnd(writer: Flushable): void {
   if (unflushed.push(writer) === 1) setImmediate(flushAll)
 }
 

@@ -8,7 +8,7 @@ const MAX_LENGTH = 256
  * keeps out whatever was there. Half as dear as a `Map`, which has to work out the hash of every string that is new, though
  * its text is not. Micro-benchmark: `text-memo`.
  */
-export class TextMemo<T> {
+export class DirectMappedCache<T> {
   readonly #texts: (string | undefined)[] = new Array(SLOTS).fill(undefined)
   readonly #values: (T | undefined)[] = new Array(SLOTS).fill(undefined)
 

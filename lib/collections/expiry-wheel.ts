@@ -1,5 +1,5 @@
 /** What ends at some time, found in one step when that has come, however much there is. */
-export interface Expiry<T> {
+export interface ExpiryWheel<T> {
   /** Ends at `ms` instead of when it did; Infinity: never. */
   readonly set: (item: T, ms: number) => void
   readonly delete: (item: T) => void
@@ -10,7 +10,7 @@ export interface Expiry<T> {
 const SECOND_MS = 1000
 
 /** A bucket for each second: those of a TTL are few. */
-export function createExpiry<T>(): Expiry<T> {
+export function createExpiry<T>(): ExpiryWheel<T> {
   const buckets = new Map<number, Set<T>>()
   const secondOf = new Map<T, number>()
   /** No bucket is due before. */

@@ -33,7 +33,7 @@ const partial: Page[][] = Array.from({ length: CLASS_MAX - CLASS_MIN + 1 }, () =
 let isUsed = false
 let idle: NodeJS.Timeout | undefined
 
-/** Whether memory of this size comes from {@link takeMemory} and goes back to it. */
+/** Whether memory of this size comes from {@link acquireBuffer} and goes back to it. */
 export function isPooled(size: number): boolean {
   return size >= POOLED_MIN_BYTES && size <= PAGE_BYTES
 }
@@ -44,7 +44,7 @@ export function isPooled(size: number): boolean {
  * A fast upload needs hundreds of megabytes of it a second, which the garbage collector
  * frees so late that the process grows by as much.
  */
-export function takeMemory(size: number): Buffer {
+export function acquireBuffer(size: number): Buffer {
   isUsed = true
   const index = classOf(size)
   const pages = partial[index]!
@@ -56,15 +56,15 @@ export function takeMemory(size: number): Buffer {
 }
 
 /** A copy of `bytes`, in memory to be returned where it is pooled. */
-export function copyToMemory(bytes: Uint8Array): Uint8Array {
+export function copyToBuffer(bytes: Uint8Array): Uint8Array {
   if (!isPooled(bytes.length)) return Uint8Array.prototype.slice.call(bytes)
-  const copy = takeMemory(bytes.length).subarray(0, bytes.length)
+  const copy = acquireBuffer(bytes.length).subarray(0, bytes.length)
   copy.set(bytes)
   return copy
 }
 
 /** Takes back memory that nothing reads any more: all of it, or a part from its beginning. */
-export function returnMemory(memory: Uint8Array): void {
+export function releaseBuffer(memory: Uint8Array): void {
   const page = slabs.get(memory.buffer)?.[Math.floor(memory.byteOffset / PAGE_BYTES)]
   // Its slab was released in the meantime.
   if (page === undefined) return

@@ -4,7 +4,7 @@ export interface LineWriterOptions {
   /** File to append to, created with mode 0640; or `stdout`, `stderr`. */
   readonly target: string
   /** The target has begun to fail, or lines are being dropped because it is slow (no error). */
-  readonly onTrouble: (error: Error | undefined) => void
+  readonly onError: (error: Error | undefined) => void
   /** The target takes lines again, or the writer closes; `dropped` lines were lost meanwhile. */
   readonly onRecover: (dropped: number) => void
   /** Longest time a line waits. @default 100 */
@@ -41,7 +41,7 @@ const CLOSE_MS = 1000
 export function createLineWriter(options: LineWriterOptions): LineWriter {
   const {
     target,
-    onTrouble,
+    onError,
     onRecover,
     flushMs = 100,
     flushChars = 64 * 1024,
@@ -60,7 +60,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   const trouble = (error: Error | undefined) => {
     if (troubled) return
     troubled = true
-    onTrouble(error)
+    onError(error)
   }
   const recover = () => {
     if (!troubled) return

@@ -11,7 +11,7 @@ export interface KnownAddress {
 }
 
 /** Ranges of IP addresses, asked about the same few addresses over and over. */
-export interface AddressSet {
+export interface CidrSet {
   readonly look: (address: string) => KnownAddress
 }
 
@@ -41,7 +41,7 @@ const REMEMBERED = 10_000
  * @param what name of the option they come from, for errors.
  * @throws {RangeError} naming the range that is none.
  */
-export function createAddressSet(ranges: readonly string[], what: string): AddressSet {
+export function createAddressSet(ranges: readonly string[], what: string): CidrSet {
   const parsed = ranges
     .filter((range) => range !== 'unix')
     .flatMap((range) => (WORDS[range] ?? [range]).map((text) => parseRange(text, what)))

@@ -1,5 +1,5 @@
 import { suggest } from '../text/did-you-mean.ts'
-import { show } from '../text/inspect.ts'
+import { inspectShort } from '../text/inspect.ts'
 
 /** The names of all options of a kind, as the compiler confirms. */
 export type KnownOptions<Options> = Readonly<Record<keyof Options, true>>
@@ -11,9 +11,14 @@ export type KnownOptions<Options> = Readonly<Record<keyof Options, true>>
  * @param isOpen whether the object may have members of its own: then only what looks misspelt is refused.
  * @throws {TypeError} naming an unknown one and what may have been meant, or what is there in place of options.
  */
-export function refuseUnknown(what: string, options: object, known: object, isOpen = false): void {
+export function rejectUnknownOptions(
+  what: string,
+  options: object,
+  known: object,
+  isOpen = false,
+): void {
   if (typeof options !== 'object' || options === null)
-    throw new TypeError(`${what}: options must be an object, got ${show(options)}`)
+    throw new TypeError(`${what}: options must be an object, got ${inspectShort(options)}`)
   for (const name in options) {
     if (Object.hasOwn(known, name)) continue
     const names = Object.keys(known)

@@ -10,6 +10,6 @@ const Constructor = Bare as unknown as new () => object
  * `Object.create(null)` would do as well, and is a hash table from the begin: half as fast to read, and to make JSON of
  * (micro-benchmark `request-document`).
  */
-export function createBare<T extends object>(): T {
+export function createNullProto<T extends object>(): T {
   return new Constructor() as T
 }

@@ -28,7 +28,7 @@ const REMOVE_MAX_MS = 2000
 const HIERARCHY = /^\S+ \S+ \S+ (\S+) (\S+) .* - cgroup2 /m
 
 /** Folder of the group this process belongs to; undefined if there is no cgroup v2 hierarchy. */
-export function findOwnCgroup(): string | undefined {
+export function findCurrentCgroup(): string | undefined {
   try {
     const [, path] = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))!
     const [, root, mount] = HIERARCHY.exec(readFileSync('/proc/self/mountinfo', 'utf8'))!

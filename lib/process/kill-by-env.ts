@@ -15,7 +15,7 @@ const LOOKS_IN_VAIN = 2
  * @returns the processes that were there.
  * @throws {Error} when some do not end.
  */
-export async function endMarked(
+export async function killByEnv(
   variables: readonly string[],
   mountSources: readonly string[] = [],
   userIds: readonly number[] = [],

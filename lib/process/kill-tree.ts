@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDoneIn } from '../async/settles-within.ts'
+import { settlesWithin } from '../async/settles-within.ts'
 import { type ProcessInfo, readProcess, signal } from './processes.ts'
 import type { Watch } from './watchdog.ts'
 
@@ -39,5 +39,5 @@ export async function followTree(
   exited: Promise<unknown>,
 ): Promise<void> {
   do await watch.list()
-  while (!(await isDoneIn(exited, FOLLOW_MS)))
+  while (!(await settlesWithin(exited, FOLLOW_MS)))
 }

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 const SCORE = '500'
 
 /** Has the system, when it runs out of memory, kill this process and all that it begins from now on before its others. */
-export function letGoFirst(pid: number): void {
+export function preferOomKill(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, SCORE)
   } catch {

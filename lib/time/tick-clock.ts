@@ -1,4 +1,4 @@
-import { flushAtTurnEnd } from '../async/flush-on-tick.ts'
+import { flushAtTickEnd } from '../async/flush-on-tick.ts'
 
 let nowMs = 0
 const forget = {
@@ -13,10 +13,10 @@ const forget = {
  *
  * Not for deadlines of work that may block: a turn lasts as long as its longest function.
  */
-export function turnMs(): number {
+export function tickNow(): number {
   if (nowMs === 0) {
     nowMs = performance.now()
-    flushAtTurnEnd(forget)
+    flushAtTickEnd(forget)
   }
   return nowMs
 }

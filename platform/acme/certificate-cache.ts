@@ -1,5 +1,5 @@
 import type { StoreRecord } from '../../core/contracts/store.ts'
-import { type TlsPair, toTlsPair } from '../../core/listener/tls/tls.ts'
+import { type Certificate, toTlsPair } from '../../core/listener/tls/tls.ts'
 import type { Store } from '../../domain/store/store.ts'
 import { type WatchedRecords, watchRecords } from '../../domain/store/watch-records.ts'
 import type { Clock } from './client/clock.ts'
@@ -17,16 +17,16 @@ import {
 import { readValidity, type Validity } from './renewal.ts'
 
 /** A certificate in the store. */
-export interface KeptCertificate {
+export interface CachedCertificate {
   readonly host: string
-  readonly pair: TlsPair
+  readonly pair: Certificate
   readonly cert: string
   readonly validity: Validity
   /** When it is to be renewed, unix time in milliseconds. */
   readonly renewMs: number
 }
 
-export interface PictureOptions {
+export interface CertificateCacheOptions {
   readonly store: Store
   readonly scope: string
   readonly secretKeys: SecretKeys
@@ -37,20 +37,22 @@ export interface PictureOptions {
 }
 
 /** What this gateway knows of the certificates of all whose keys it can read, and of the orders of those who encrypt as it does. */
-export interface Picture extends WatchedRecords {
+export interface CertificateCache extends WatchedRecords {
   /** By host. */
-  readonly certificates: ReadonlyMap<string, KeptCertificate>
+  readonly certificates: ReadonlyMap<string, CachedCertificate>
   /** By host. */
   readonly orders: ReadonlyMap<string, SeenOrder>
 }
 
 /** Follows certificates and orders in the store. @throws {GatewayError} 503 when it cannot be reached. */
-export async function openPicture(options: PictureOptions): Promise<Picture> {
+export async function openCertificateCache(
+  options: CertificateCacheOptions,
+): Promise<CertificateCache> {
   const { store, scope, secretKeys, clock, onChange, onWarning } = options
   const readable = new Set(['', ...secretKeys.map(({ id }) => id)])
   /** By key: a host has several where the secret key has changed. */
-  const kept = new Map<string, KeptCertificate>()
-  const certificates = new Map<string, KeptCertificate>()
+  const kept = new Map<string, CachedCertificate>()
+  const certificates = new Map<string, CachedCertificate>()
   const orders = new Map<string, SeenOrder>()
   let isOpen = false
 
@@ -73,7 +75,7 @@ export async function openPicture(options: PictureOptions): Promise<Picture> {
       orders.set(host, toSeen(parseOrderRecord(record), record.version, isOpen, clock))
   }
 
-  function toCertificate(key: string, record: StoreRecord): KeptCertificate {
+  function toCertificate(key: string, record: StoreRecord): CachedCertificate {
     const content = parseCertificateRecord(record)
     const { host, cert, renewMs } = content
     const before = kept.get(key)

@@ -1,13 +1,13 @@
 import { isOutage } from '../../core/is-outage.ts'
-import { formatKept } from '../../domain/store/json-record.ts'
+import { encodeRecord } from '../../domain/store/json-record.ts'
 import type { Log } from '../process/log.ts'
-import type { KeptCertificate, Picture } from './certificate-cache.ts'
+import type { CachedCertificate, CertificateCache } from './certificate-cache.ts'
 import { AcmeError, type AcmeErrorKind } from './client/acme-error.ts'
 import { toRetryMs } from './client/back-off.ts'
 import type { Issued } from './client/client.ts'
 import type { Directory } from './client/directory.ts'
-import type { Ask } from './on-demand-policy.ts'
-import { isTaken, type Turn, type TurnOptions, takeTurn } from './order-lease.ts'
+import type { OnDemandPolicy } from './on-demand-policy.ts'
+import { acquireLease, isLeased, type OrderLease, type OrderLeaseOptions } from './order-lease.ts'
 import {
   type SecretKeys,
   sealingId,
@@ -20,22 +20,22 @@ import { readValidity, toRenewMs, toRestMs } from './renewal.ts'
 import type { Windows } from './renewal-info.ts'
 import { createPauses } from './retry-policy.ts'
 
-export interface KeeperOptions extends TurnOptions {
+export interface CertificateManagerOptions extends OrderLeaseOptions {
   readonly scope: string
-  readonly picture: Picture
+  readonly picture: CertificateCache
   readonly directory: Pick<Directory, 'issue'>
   readonly windows: Windows
   readonly secretKeys: SecretKeys
   /** Whose certificates there are to be. */
   readonly hosts: readonly string[]
   /** Undefined: there are no others. */
-  readonly ask: Ask | undefined
+  readonly ask: OnDemandPolicy | undefined
   readonly random: () => number
   readonly log: Log
 }
 
 /** Orders certificates, and again before they end. */
-export interface Keeper {
+export interface CertificateManager {
   /** Looks what is to be done, and does it. Never rejects; closed, it does nothing. */
   readonly work: () => Promise<void>
   /** Orders one for a host nobody listed, which the ask rule lets. Resolves when that is done, or cannot be for now. */
@@ -57,7 +57,7 @@ const LOST_MS = 1000
 /** Certificates of hosts nobody listed stay in the store for so long after their end: an old one tells more than none. */
 const KEPT_AFTER_MS = 7 * 24 * 3600 * 1000
 
-export function createKeeper(options: KeeperOptions): Keeper {
+export function createCertificateManager(options: CertificateManagerOptions): CertificateManager {
   const { picture, directory, windows, secretKeys, hosts, ask, random, log } = options
   const { scope, clock } = options
   const listed = new Set(hosts)
@@ -75,7 +75,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
   }
 
   function mayNotOrder(host: string): boolean {
-    return pauses.isPaused(host) || isTaken(picture.orders.get(host), options)
+    return pauses.isPaused(host) || isLeased(picture.orders.get(host), options)
   }
 
   /** All that are to have a certificate: first those somebody waits for, then those that were listed. */
@@ -128,7 +128,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     if (!isAsked && !(await ask?.(host))) return pause(host, 'away')
     const seen = picture.orders.get(host)
     const place = toOrderKey(scope, sealingId(secretKeys), host)
-    const turn = await takeTurn({ host, place, seen, isListed: listed.has(host) }, options)
+    const turn = await acquireLease({ host, place, seen, isListed: listed.has(host) }, options)
     if (turn === undefined) {
       pauses.rest(host, LOST_MS)
       return picture.refresh()
@@ -151,9 +151,9 @@ export function createKeeper(options: KeeperOptions): Keeper {
 
   async function issue(
     host: string,
-    before: KeptCertificate | undefined,
+    before: CachedCertificate | undefined,
     failures: number,
-    turn: Turn,
+    turn: OrderLease,
   ): Promise<void> {
     try {
       const issued = unkept.get(host) ?? (await request(host, before, failures))
@@ -162,7 +162,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
       const validity = readValidity(cert)
       const place = toCertificateKey(scope, sealingId(secretKeys), host)
       const renewMs = toRenewMs(validity, random)
-      const value = formatKept({ host, cert, renewMs, ...sealKey(secretKeys, place, key) })
+      const value = encodeRecord({ host, cert, renewMs, ...sealKey(secretKeys, place, key) })
       const expiresMs = listed.has(host) ? 0 : validity.toMs + KEPT_AFTER_MS
       const restMs = toRestMs(validity)
       await turn.succeed({ table: TABLE, key: place, value, expiresMs }, restMs)
@@ -198,7 +198,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
 
   async function request(
     host: string,
-    before: KeptCertificate | undefined,
+    before: CachedCertificate | undefined,
     failures: number,
   ): Promise<Issued> {
     if (before !== undefined) await windows.ask([before])
@@ -230,7 +230,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     isTaken: mayNotOrder,
     isElsewhere(host) {
       const order = picture.orders.get(host)
-      return order !== undefined && order.holdMs > 0 && isTaken(order, options)
+      return order !== undefined && order.holdMs > 0 && isLeased(order, options)
     },
     async close() {
       closed = true

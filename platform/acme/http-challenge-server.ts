@@ -6,7 +6,7 @@ import { toListenError } from '../../core/listener/errors.ts'
 import type { Log } from '../process/log.ts'
 import { type Address, formatAddress } from '../settings/values.ts'
 
-export interface DoorOptions {
+export interface HttpChallengeServerOptions {
   readonly address: Address
   /** What answers a challenge (RFC 8555 §8.3); undefined: there is no such token. May reject. */
   readonly findToken: (token: string) => Promise<string | undefined>
@@ -20,7 +20,7 @@ export interface DoorOptions {
 }
 
 /** The port for plain HTTP: challenges, and the way to HTTPS. */
-export interface Door {
+export interface HttpChallengeServer {
   /** 0: it is not open. */
   readonly port: number
   readonly close: () => Promise<void>
@@ -38,7 +38,9 @@ const HEADER_MAX_BYTES = 8 * 1024
 const HEADER_TIMEOUT_MS = 5000
 
 /** Opens the port. One that cannot be opened is told, and tried again: certificates there are go on being served. */
-export async function openDoor(options: DoorOptions): Promise<Door> {
+export async function openHttpChallengeServer(
+  options: HttpChallengeServerOptions,
+): Promise<HttpChallengeServer> {
   const { address, findToken, hasHost, httpsPort, log, retryMs = 60_000 } = options
   const { host, port } = address
   let lookups = 0

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 
 /** Says whether a certificate may be ordered for a host nobody has listed. Never rejects: what cannot be asked is no. */
-export type Ask = (host: string) => Promise<boolean>
+export type OnDemandPolicy = (host: string) => Promise<boolean>
 
-export interface AskOptions {
+export interface OnDemandPolicyOptions {
   /** Gets `?domain=<host>`, and says yes by 200. The operator's: the outgoing address policy does not apply, redirects are not followed. */
   readonly url: string
   readonly onError: (message: string) => void
@@ -18,7 +18,12 @@ const REFUSED_MAX = 10_000
 /** At a time; whoever comes then is refused without being asked for. */
 const ASKING_MAX = 32
 
-export function createAsk({ url, onError, timeoutMs = 5000, refusalMs = 60_000 }: AskOptions): Ask {
+export function createOnDemandPolicy({
+  url,
+  onError,
+  timeoutMs = 5000,
+  refusalMs = 60_000,
+}: OnDemandPolicyOptions): OnDemandPolicy {
   const refused = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusalMs })
   let asking = 0
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDnsName, toHostName } from '../../core/http/host-name.ts'
-import type { Ask } from './on-demand-policy.ts'
+import type { OnDemandPolicy } from './on-demand-policy.ts'
 
 export interface OnDemandOptions {
-  readonly ask: Ask
+  readonly ask: OnDemandPolicy
   /** Whether there is a certificate for a host. */
   readonly has: (host: string) => boolean
   /** Whether none can be ordered for now. */

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { createTlsPairs } from '../../core/listener/tls/certificates.ts'
+import { createCertificateSource } from '../../core/listener/tls/certificates.ts'
 import { readAuthorities } from '../../core/listener/tls/read-authorities.ts'
-import type { TlsPair, TlsSource } from '../../core/listener/tls/tls.ts'
+import type { Certificate, TlsSource } from '../../core/listener/tls/tls.ts'
 import type { Store } from '../../domain/store/store.ts'
-import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
 import type { Log } from '../process/log.ts'
 import type { Settings } from '../settings/settings.ts'
-import { openPicture } from './certificate-cache.ts'
-import { createKeeper } from './certificate-manager.ts'
+import { openCertificateCache } from './certificate-cache.ts'
+import { createCertificateManager } from './certificate-manager.ts'
 import { createDirectory } from './client/directory.ts'
 import { createHourlyLimit } from './client/hourly-limit.ts'
-import { type Door, openDoor } from './http-challenge-server.ts'
+import { type HttpChallengeServer, openHttpChallengeServer } from './http-challenge-server.ts'
 import { createOnDemand, type OnDemand } from './on-demand.ts'
-import { type Ask, createAsk } from './on-demand-policy.ts'
+import { createOnDemandPolicy, type OnDemandPolicy } from './on-demand-policy.ts'
 import { type SecretKeys, toScope } from './records.ts'
 import { createWindows } from './renewal-info.ts'
 
@@ -38,7 +38,7 @@ export interface AcmeOptions {
 
 /** Certificates that come by themselves. */
 export interface Acme extends TlsSource {
-  readonly door: Pick<Door, 'port'>
+  readonly door: Pick<HttpChallengeServer, 'port'>
   /** Looks now for what is due. Resolves when that is done. */
   readonly work: () => Promise<void>
 }
@@ -64,7 +64,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
   let isSkewed = false
 
   const ask = openAsk()
-  const tls = createTlsPairs({
+  const tls = createCertificateSource({
     isStrict: hosts.length === 0,
     request: async (serverName) => onDemand?.request(serverName),
   })
@@ -77,7 +77,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     eab: { keyId: settings.acmeEabKid, hmacKey: settings.acmeEabKey },
     onSkew: tellSkew,
   })
-  const picture = await openPicture({
+  const picture = await openCertificateCache({
     ...{ store, scope, secretKeys, clock, onWarning },
     onChange: publish,
   })
@@ -86,7 +86,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     onFailure: (host, error) =>
       log.debug({ host, reason: error.message }, 'the directory does not say when to renew'),
   })
-  const keeper = createKeeper({
+  const keeper = createCertificateManager({
     ...{ store, scope, holder: randomUUID(), holdMs, clock },
     ...{ picture, directory, windows, secretKeys, hosts, ask, random, log },
   })
@@ -100,7 +100,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
       order: keeper.want,
     })
   publish()
-  const door = await openDoor({
+  const door = await openHttpChallengeServer({
     address: settings.acmeAddress,
     findToken: directory.findToken,
     async hasHost(host) {
@@ -115,8 +115,9 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
   void keeper.work()
 
   /** Undefined: hosts that are not listed have no certificate. */
-  function openAsk(): Ask | undefined {
-    if (settings.acmeAsk !== '') return createAsk({ url: settings.acmeAsk, onError: onWarning })
+  function openAsk(): OnDemandPolicy | undefined {
+    if (settings.acmeAsk !== '')
+      return createOnDemandPolicy({ url: settings.acmeAsk, onError: onWarning })
     if (hosts.length > 0) return undefined
     log.warn(
       'ACME orders certificates for any host name that clients ask for, at most 10 new names an hour; list hosts in acme_hosts, or set acme_ask',
@@ -131,7 +132,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
   /** Those of the hosts that are listed come first, in their order: the first of all is the default. */
   function publish(): void {
     const others = ask === undefined ? [] : [...picture.certificates.keys()].sort()
-    const pairs: TlsPair[] = []
+    const pairs: Certificate[] = []
     for (const host of new Set([...hosts, ...others])) {
       const pair = picture.certificates.get(host)?.pair
       if (pair !== undefined) pairs.push(pair)
@@ -167,7 +168,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
       const ended = keeper.close()
       closing.abort()
       await door.close()
-      await isDoneIn(ended, CLOSE_MS)
+      await settlesWithin(ended, CLOSE_MS)
       picture.close()
     },
   }
@@ -182,6 +183,6 @@ function createOnceLog(log: Log): (message: string) => void {
   }
 }
 
-function isSame(a: readonly TlsPair[], b: readonly TlsPair[]): boolean {
+function isSame(a: readonly Certificate[], b: readonly Certificate[]): boolean {
   return a.length === b.length && a.every((pair, i) => pair === b[i])
 }

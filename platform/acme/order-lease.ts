@@ -1,5 +1,5 @@
 import { commitIf } from '../../domain/store/commit-if.ts'
-import { formatKept } from '../../domain/store/json-record.ts'
+import { encodeRecord } from '../../domain/store/json-record.ts'
 import type { Store, StoreWrite } from '../../domain/store/store.ts'
 import type { Clock } from './client/clock.ts'
 import { type OrderRecord, parseOrderRecord, TABLE } from './records.ts'
@@ -11,7 +11,7 @@ export interface SeenOrder extends OrderRecord {
   readonly untilMs: number
 }
 
-export interface TurnOptions {
+export interface OrderLeaseOptions {
   readonly store: Store
   /** Id of this gateway. */
   readonly holder: string
@@ -21,7 +21,7 @@ export interface TurnOptions {
 }
 
 /** What is ordered. */
-export interface TurnOf {
+export interface LeaseTarget {
   readonly host: string
   /** Key of its order record. */
   readonly place: string
@@ -32,7 +32,7 @@ export interface TurnOf {
 }
 
 /** The right to order the certificate of a host: of all gateways one has it. */
-export interface Turn {
+export interface OrderLease {
   /** Ends it, and writes what came of it; another is ordered after `restMs` at the earliest. */
   readonly succeed: (certificate: StoreWrite, restMs: number) => Promise<void>
   readonly fail: (reason: string, retryMs: number) => Promise<void>
@@ -64,9 +64,9 @@ export function toSeen(
  *
  * A turn of its own it may take up: it is of an attempt whose end the store has not heard of.
  */
-export function isTaken(
+export function isLeased(
   order: SeenOrder | undefined,
-  { holder, clock }: Pick<TurnOptions, 'holder' | 'clock'>,
+  { holder, clock }: Pick<OrderLeaseOptions, 'holder' | 'clock'>,
 ): boolean {
   if (order === undefined || (order.holdMs > 0 && order.holder === holder)) return false
   return order.untilMs > clock.elapsedMs()
@@ -77,10 +77,10 @@ export function isTaken(
  *
  * @returns undefined: another gateway was faster.
  */
-export async function takeTurn(
-  { host, place: key, seen, isListed }: TurnOf,
-  { store, holder, holdMs, clock }: TurnOptions,
-): Promise<Turn | undefined> {
+export async function acquireLease(
+  { host, place: key, seen, isListed }: LeaseTarget,
+  { store, holder, holdMs, clock }: OrderLeaseOptions,
+): Promise<OrderLease | undefined> {
   const failures = seen?.failures ?? 0
   const reason = seen?.reason ?? ''
   let version = seen?.version ?? 0
@@ -90,7 +90,7 @@ export async function takeTurn(
     const order = { host, holder, holdMs: 0, failures, waitMs: 0, retryMs: 0, reason, ...changes }
     if (order.waitMs > 0) order.retryMs = atMs + order.waitMs
     const expiresMs = isListed ? 0 : atMs + Math.max(order.holdMs, order.waitMs) + MEMORY_MS
-    return { table: TABLE, key, value: formatKept(order), expiresMs, ifVersion: version }
+    return { table: TABLE, key, value: encodeRecord(order), expiresMs, ifVersion: version }
   }
 
   /** Whether the last word in the store is of this gateway, which may have missed that it came there, or of nobody. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
-import { parseKept } from '../../domain/store/json-record.ts'
+import { decodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { SecretKey } from '../../services/config/secrets/secret-key.ts'
 
@@ -8,7 +8,7 @@ import type { SecretKey } from '../../services/config/secrets/secret-key.ts'
 export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'acme' }
 
 /** A private key as it is kept. */
-export interface KeptKey {
+export interface StoredKey {
   /** PEM, or what was made of it. */
   readonly key: string
   /** Id of what it is encrypted with; empty: it is not. */
@@ -16,7 +16,7 @@ export interface KeptKey {
 }
 
 /** A certificate as it is kept. */
-export interface CertificateRecord extends KeptKey {
+export interface CertificateRecord extends StoredKey {
   readonly host: string
   /** PEM, with its chain. */
   readonly cert: string
@@ -49,7 +49,7 @@ export function toScope(directory: string): string {
 /** Gateways that cannot read each other's keys have certificates, orders and an account each. */
 type Kind = 'certificate' | 'order' | 'account'
 
-/** @param sealedWith as of {@link KeptKey}. */
+/** @param sealedWith as of {@link StoredKey}. */
 function toPlace(scope: string, kind: Kind, sealedWith: string): string {
   return `${scope}${kind}/${sealedWith || 'plain'}`
 }
@@ -68,7 +68,7 @@ export function toAccountKey(scope: string, sealedWith: string): string {
 
 interface Place {
   readonly kind: string
-  /** As of {@link KeptKey}. */
+  /** As of {@link StoredKey}. */
   readonly sealedWith: string
   /** Empty: it is of none. */
   readonly host: string
@@ -86,7 +86,7 @@ export function toTokenKey(token: string): string {
 
 /** @throws {GatewayError} 500 */
 export function parseCertificateRecord(record: StoreRecord): CertificateRecord {
-  return parseKept<CertificateRecord>(
+  return decodeRecord<CertificateRecord>(
     record,
     TABLE.table,
     ({ host, cert, key, renewMs }) =>
@@ -96,7 +96,7 @@ export function parseCertificateRecord(record: StoreRecord): CertificateRecord {
 
 /** @throws {GatewayError} 500 */
 export function parseOrderRecord(record: StoreRecord): OrderRecord {
-  return parseKept<OrderRecord>(
+  return decodeRecord<OrderRecord>(
     record,
     TABLE.table,
     ({ holder, holdMs, waitMs, retryMs, failures }) =>
@@ -105,13 +105,13 @@ export function parseOrderRecord(record: StoreRecord): OrderRecord {
 }
 
 /** @throws {GatewayError} 500 */
-export function parseAccountRecord(record: StoreRecord): KeptKey {
-  return parseKept<KeptKey>(record, TABLE.table, ({ key }) => isText(key))
+export function parseAccountRecord(record: StoreRecord): StoredKey {
+  return decodeRecord<StoredKey>(record, TABLE.table, ({ key }) => isText(key))
 }
 
 /** @throws {GatewayError} 500 */
 export function parseTokenRecord(record: StoreRecord): { readonly keyAuthorization: string } {
-  return parseKept<{ keyAuthorization: string }>(record, TABLE.table, ({ keyAuthorization }) =>
+  return decodeRecord<{ keyAuthorization: string }>(record, TABLE.table, ({ keyAuthorization }) =>
     isText(keyAuthorization),
   )
 }
@@ -125,13 +125,17 @@ export function sealingId([secretKey]: SecretKeys): string {
 }
 
 /** @param place the key of the record it is for: it is nothing in another. */
-export function sealKey([secretKey]: SecretKeys, place: string, key: string): KeptKey {
+export function sealKey([secretKey]: SecretKeys, place: string, key: string): StoredKey {
   if (secretKey === undefined) return { key, sealedWith: '' }
   return { key: secretKey.seal('', place, key), sealedWith: secretKey.id }
 }
 
 /** PEM; undefined: it was encrypted with something else. */
-export function openKey(secretKeys: SecretKeys, place: string, kept: KeptKey): string | undefined {
+export function openKey(
+  secretKeys: SecretKeys,
+  place: string,
+  kept: StoredKey,
+): string | undefined {
   if (kept.sealedWith === '') return kept.key
   const secretKey = secretKeys.find(({ id }) => id === kept.sealedWith)
   return secretKey?.open('', place, kept.key)

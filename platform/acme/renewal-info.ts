@@ -1,8 +1,8 @@
-import type { KeptCertificate } from './certificate-cache.ts'
+import type { CachedCertificate } from './certificate-cache.ts'
 import type { RenewalWindow } from './client/client.ts'
 import type { Clock } from './client/clock.ts'
 import type { Directory } from './client/directory.ts'
-import { pickTime, toAskAgainMs, toCertificateId } from './renewal.ts'
+import { pickTime, toCertificateId, toNextCheckMs } from './renewal.ts'
 
 export interface WindowsOptions {
   readonly directory: Pick<Directory, 'readWindow'>
@@ -15,11 +15,11 @@ export interface WindowsOptions {
 /** When directories want certificates to be renewed (RFC 9773): sooner, when they have to revoke them. */
 export interface Windows {
   /** When to renew, unix time in milliseconds. */
-  readonly toRenewMs: (certificate: KeptCertificate) => number
+  readonly toRenewMs: (certificate: CachedCertificate) => number
   /** Asks for the windows that were not asked for lately. Never rejects. */
-  readonly ask: (certificates: Iterable<KeptCertificate>) => Promise<void>
+  readonly ask: (certificates: Iterable<CachedCertificate>) => Promise<void>
   /** What an order that replaces a certificate says it does; undefined: the directory does not want to know. */
-  readonly toReplaced: (certificate: KeptCertificate | undefined) => string | undefined
+  readonly toReplaced: (certificate: CachedCertificate | undefined) => string | undefined
 }
 
 interface Asked {
@@ -39,17 +39,17 @@ export function createWindows({ directory, clock, random, onFailure }: WindowsOp
   /** By host. */
   const asking = new Map<string, Promise<void>>()
 
-  function find({ host, cert }: KeptCertificate): Asked | undefined {
+  function find({ host, cert }: CachedCertificate): Asked | undefined {
     const found = asked.get(host)
     return found?.cert === cert ? found : undefined
   }
 
-  async function askOne(certificate: KeptCertificate): Promise<Asked> {
+  async function askOne(certificate: CachedCertificate): Promise<Asked> {
     const { host, cert } = certificate
     const before = find(certificate)?.picked
     const unknown = {
       cert,
-      askAgainMs: clock.elapsedMs() + toAskAgainMs({}),
+      askAgainMs: clock.elapsedMs() + toNextCheckMs({}),
       ...(before && { picked: before }),
     }
     try {
@@ -57,7 +57,7 @@ export function createWindows({ directory, clock, random, onFailure }: WindowsOp
       const window = id === undefined ? undefined : await directory.readWindow(id)
       if (id === undefined || window === undefined) return unknown
       const renewMs = pickTime(window, before, random)
-      const askAgainMs = clock.elapsedMs() + toAskAgainMs(window)
+      const askAgainMs = clock.elapsedMs() + toNextCheckMs(window)
       return { cert, askAgainMs, picked: { id, window, renewMs } }
     } catch (error) {
       onFailure(host, error as Error)
@@ -65,7 +65,7 @@ export function createWindows({ directory, clock, random, onFailure }: WindowsOp
     }
   }
 
-  function askOnce(certificate: KeptCertificate): Promise<void> {
+  function askOnce(certificate: CachedCertificate): Promise<void> {
     const { host } = certificate
     const under = asking.get(host)
     if (under !== undefined) return under

@@ -49,7 +49,7 @@ export function pickTime(
 }
 
 /** Milliseconds until a directory is asked for its window again. */
-export function toAskAgainMs({
+export function toNextCheckMs({
   retryAfterMs = ASK_AGAIN_MS,
 }: {
   readonly retryAfterMs?: number | undefined

@@ -5,7 +5,7 @@ import type { Address } from '../settings/values.ts'
 import type { Readiness } from './readiness.ts'
 
 /** A text for who asks: its media type, and itself. */
-export interface Told {
+export interface AdminSource {
   readonly type: string
   readonly text: string
 }
@@ -16,7 +16,7 @@ export interface AdminOptions {
   readonly isHost: (host: string) => boolean
   readonly readiness: Pick<Readiness, 'problems'>
   /** The numbers of the process, in the form that an `Accept` field asks for. */
-  readonly scrape: (accept: string) => Promise<Told>
+  readonly scrape: (accept: string) => Promise<AdminSource>
   readonly log: Log
 }
 
@@ -26,7 +26,7 @@ export interface Admin {
   readonly close: () => Promise<void>
 }
 
-interface Answer extends Told {
+interface Answer extends AdminSource {
   readonly status: number
 }
 

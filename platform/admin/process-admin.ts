@@ -1,7 +1,7 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Configuration } from '../config/load.ts'
 import type { Log } from '../process/log.ts'
-import type { Told } from './admin.ts'
+import type { AdminSource } from './admin.ts'
 import { format } from './metrics/format.ts'
 import { prefersOpenMetrics } from './metrics/negotiate.ts'
 import { readProcess } from './metrics/read-process.ts'
@@ -10,7 +10,7 @@ import { type OpenAdmin, openAdmin } from './open-admin.ts'
 import { createReadiness } from './readiness.ts'
 
 /** What a process that serves is asked by its admin address. */
-export interface ToldProcess {
+export interface AdminProcess {
   /** What it lacks to serve, a line each. */
   readonly problems: () => Maybe<readonly string[]>
   readonly metrics: () => Promise<readonly Metric[]>
@@ -31,7 +31,7 @@ export interface ProcessAdmin {
    */
   readonly start: <T>(open: () => Promise<T>) => Promise<T>
   /** It serves. */
-  readonly tell: (told: ToldProcess) => void
+  readonly tell: (told: AdminProcess) => void
   /** Undefined: there is none. */
   readonly url: string | undefined
   /** Logs why there is none, where nobody asked for that. */
@@ -46,11 +46,11 @@ export interface ProcessAdmin {
 export function createProcessAdmin(configuration: Configuration, log: Log): ProcessAdmin {
   const readiness = createReadiness()
   let opened: OpenAdmin | undefined
-  let told: ToldProcess | undefined
-  const scrapes = new Map<boolean, Promise<Told>>()
+  let told: AdminProcess | undefined
+  const scrapes = new Map<boolean, Promise<AdminSource>>()
 
   /** Those who ask at one time get one answer: however many there are, the process works for one. */
-  function scrape(accept: string): Promise<Told> {
+  function scrape(accept: string): Promise<AdminSource> {
     const isOpen = prefersOpenMetrics(accept)
     const running = scrapes.get(isOpen)
     if (running !== undefined) return running
@@ -59,7 +59,7 @@ export function createProcessAdmin(configuration: Configuration, log: Log): Proc
     return told
   }
 
-  async function read(isOpen: boolean): Promise<Told> {
+  async function read(isOpen: boolean): Promise<AdminSource> {
     const metrics = told === undefined ? await readProcess() : await told.metrics()
     return await format(metrics, isOpen)
   }

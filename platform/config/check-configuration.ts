@@ -1,6 +1,6 @@
-import type { Closing } from '../../lib/async/disposer.ts'
+import type { Disposer } from '../../lib/async/disposer.ts'
 import { openClientCa } from '../gateway/choose-listener.ts'
-import { openDeciding } from '../gateway/pipeline.ts'
+import { openPipeline } from '../gateway/pipeline.ts'
 import { createUpstreams } from '../gateway/upstreams.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import type { Log } from '../process/log.ts'
@@ -9,7 +9,7 @@ import { SELF_SIGNED } from '../settings/tls.ts'
 import { formatAddress } from '../settings/values.ts'
 import { openTls } from '../tls/open.ts'
 import { listNames } from './configured-services.ts'
-import { findOddities } from './lint.ts'
+import { lintConfiguration } from './lint.ts'
 import type { Configuration } from './load.ts'
 
 /** What a gateway would serve by its configuration. */
@@ -33,7 +33,7 @@ export interface CheckedApi {
 export async function checkApi(
   configuration: Configuration,
   log: Log,
-  closing: Closing,
+  closing: Disposer,
 ): Promise<CheckedApi> {
   const { settings, file } = configuration
   const upstreams = createUpstreams(configuration, {
@@ -42,7 +42,7 @@ export async function checkApi(
     log,
   })
   const plan = planPlugins(configuration)
-  const { buildChain } = await openDeciding(
+  const { buildChain } = await openPipeline(
     {
       configuration,
       events: {},
@@ -66,6 +66,6 @@ export async function checkApi(
     handler: settings.handler,
     plugins: plan.map(formatSpecifier),
     services: listNames(configuration),
-    warnings: findOddities(configuration),
+    warnings: lintConfiguration(configuration),
   }
 }

@@ -21,11 +21,11 @@ export function listNames(configuration: Configuration): readonly string[] {
 }
 
 /** The settings that a service may have of its own. */
-export const OWN_SETTINGS = ['balance', 'keepAliveMs', 'maxConnectionAgeMs'] as const
-export type OwnSetting = (typeof OWN_SETTINGS)[number]
+export const SERVICE_SETTINGS = ['balance', 'keepAliveMs', 'maxConnectionAgeMs'] as const
+export type ServiceSetting = (typeof SERVICE_SETTINGS)[number]
 
 /** Values of one setting that single services have of their own, by full name. */
-export function listOwn<Key extends OwnSetting>(
+export function listConfiguredServices<Key extends ServiceSetting>(
   { settings, config }: Configuration,
   key: Key,
 ): ReadonlyMap<string, NonNullable<ServiceEntry[Key]>> {

@@ -11,7 +11,7 @@ const BY_HOST_OR_TOPIC: ReadonlySet<string> = new Set(['host', 'subdomain', 'eve
 const VERSION = /^v\d+$/
 
 /** What is right in a configuration and yet may not be what was meant, a line each for the log. */
-export function findOddities(
+export function lintConfiguration(
   configuration: Configuration,
   command: Command = 'api',
 ): readonly string[] {

@@ -5,11 +5,11 @@ import { readEnvironment } from '../settings/env.ts'
 import { type Command, SETTINGS, type Settings } from '../settings/settings.ts'
 import {
   findWrongValues,
-  type GivenSettings,
-  mergeGiven,
+  mergeInputs,
   mergeSettings,
   SETTING_KEYS,
   SettingsError,
+  type SettingsInput,
 } from '../settings/sources.ts'
 import { type ConfigFile, NO_CONFIG } from './types.ts'
 
@@ -21,7 +21,7 @@ export interface Configuration {
   readonly settings: Settings
   readonly config: ConfigFile
   /** What somebody set, and where; the other settings are those of the profile, or have their defaults. */
-  readonly given: GivenSettings
+  readonly given: SettingsInput
   /** As named, or undefined when there is none. */
   readonly file: string | undefined
 }
@@ -40,7 +40,7 @@ export type LoadConfiguration = (text?: string) => Promise<Configuration>
  * @throws {SettingsError} (the function it returns) naming every problem and where it stands.
  */
 export function configurationFrom(
-  flags: GivenSettings,
+  flags: SettingsInput,
   env: NodeJS.ProcessEnv,
   command: Command = 'api',
   problems: readonly string[] = [],
@@ -51,12 +51,12 @@ export function configurationFrom(
   let file = named
   return async (text) => {
     if (text === undefined) file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
-    const others = mergeGiven(flags, environment)
+    const others = mergeInputs(flags, environment)
     const config =
       file === undefined || text === ''
         ? NO_CONFIG
         : await read({ file, text }, command, others, problems)
-    const given = mergeGiven(flags, environment, config.settings)
+    const given = mergeInputs(flags, environment, config.settings)
     if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
     const configuration = { settings: merge(given, command), config, given, file }
     planPlugins(configuration)
@@ -72,7 +72,7 @@ export function configurationFrom(
 async function read(
   { file, text }: { readonly file: string; readonly text: string | undefined },
   command: Command,
-  others: GivenSettings,
+  others: SettingsInput,
   problems: readonly string[],
 ): Promise<ConfigFile> {
   const { parseConfig, readConfig } = await import('./parse-file.ts')
@@ -85,7 +85,7 @@ async function read(
   }
 }
 
-function merge(given: GivenSettings, command: Command): Settings {
+function merge(given: SettingsInput, command: Command): Settings {
   if (command === 'api') return mergeSettings(given)
   const wrong = findWrongValues(given)
   if (wrong.length > 0) throw new SettingsError(wrong)

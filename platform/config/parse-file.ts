@@ -8,8 +8,8 @@ import { type Command, SETTINGS, type Settings } from '../settings/settings.ts'
 import {
   explainElsewhere,
   findSetting,
-  type Given,
   keysOf,
+  type SettingInput,
   SettingsError,
   splitList,
 } from '../settings/sources.ts'
@@ -53,7 +53,7 @@ export function parseConfig(text: string, file: string, command: Command = 'api'
   // A text that is no YAML would only give more, misleading problems.
   if (source.problems.length > 0) throw new SettingsError(source.problems)
   const folder = dirname(resolve(file))
-  const settings = new Map<keyof Settings, Given>()
+  const settings = new Map<keyof Settings, SettingInput>()
   let services: readonly ServiceEntry[] = []
   let plugins: readonly PluginEntry[] | undefined
   const { root } = source
@@ -87,7 +87,7 @@ function readSetting(
   key: keyof Settings,
   { key: keyNode, value }: YamlEntry,
   folder: string,
-): Given | undefined {
+): SettingInput | undefined {
   const { name, kind, form, parse } = SETTINGS[key]
   const isList = kind === 'list' && isSeq(source.follow(value))
   const single = source.text(value)

@@ -1,5 +1,5 @@
 import type { TObject } from '../../core/schema.ts'
-import { MASK, maskLogin, SECRET_NAME } from '../../lib/text/redact.ts'
+import { REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
 
 interface Part {
   readonly writeOnly?: boolean
@@ -13,7 +13,10 @@ interface Part {
  *
  * @param schema undefined: nobody says what is secret, and all texts are.
  */
-export function maskOptions(options: object, schema: TObject | undefined): Record<string, unknown> {
+export function redactOptions(
+  options: object,
+  schema: TObject | undefined,
+): Record<string, unknown> {
   const secret: Part = { writeOnly: true }
   return Object.fromEntries(
     Object.entries(options).map(([name, value]) => [
@@ -24,15 +27,15 @@ export function maskOptions(options: object, schema: TObject | undefined): Recor
 }
 
 function mask(name: string, value: unknown, part: Part): unknown {
-  if (part.writeOnly === true) return MASK
+  if (part.writeOnly === true) return REDACTED
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => [key, mask(key, each, findPart(part, key))]),
     )
-  if (holdsSecret(part)) return MASK
+  if (holdsSecret(part)) return REDACTED
   if (Array.isArray(value)) return value.map((each) => mask(name, each, part.items ?? {}))
   if (typeof value !== 'string') return value
-  return SECRET_NAME.test(name) ? MASK : maskLogin(value)
+  return SECRET_NAME.test(name) ? REDACTED : redactUserinfo(value)
 }
 
 /** What a schema says of a member; of one it does not name, whatever it says at all. */

@@ -14,7 +14,7 @@ export function reloadOnChange(
   files: () => readonly string[],
   log: Log,
 ): Reloading {
-  const onTrouble = (folder: string, error: Error): void =>
+  const onError = (folder: string, error: Error): void =>
     log.warn({ folder, err: error }, 'changes in this folder go unnoticed; SIGHUP reads it again')
   const now = (): void => {
     reload().then(
@@ -22,7 +22,7 @@ export function reloadOnChange(
       (error) => log.error({ err: error }, 'reload failed'),
     )
   }
-  const watched = watchFiles(now, onTrouble)
+  const watched = watchFiles(now, onError)
   watched.set(files())
   return { reload: now, close: watched.close }
 }

@@ -18,7 +18,7 @@ export function createReloader(
     try {
       await apply(await load())
     } catch (error) {
-      logRefusal(error, log)
+      logRejection(error, log)
     }
   }
   const loop = async (): Promise<void> => {
@@ -36,7 +36,7 @@ export function createReloader(
 }
 
 /** Tells why a configuration is not taken. */
-export function logRefusal(error: unknown, log: Log): void {
+export function logRejection(error: unknown, log: Log): void {
   if (!(error instanceof SettingsError))
     return log.error({ err: error }, 'reload failed; the previous configuration keeps serving')
   for (const problem of error.problems)

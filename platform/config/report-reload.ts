@@ -2,8 +2,8 @@ import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import type { Log } from '../process/log.ts'
 import { SETTINGS, type Settings } from '../settings/settings.ts'
 import { SETTING_KEYS } from '../settings/sources.ts'
-import { listOwn, listServices, OWN_SETTINGS } from './configured-services.ts'
-import { findOddities } from './lint.ts'
+import { listConfiguredServices, listServices, SERVICE_SETTINGS } from './configured-services.ts'
+import { lintConfiguration } from './lint.ts'
 import type { Configuration } from './load.ts'
 
 /** Tells what a reload changed, and which settings it could not. */
@@ -15,8 +15,8 @@ export function reportReload(
 ): void {
   if (restart.length > 0) log.warn(`needs a restart to take effect: ${restart.join(', ')}`)
   log.info(findChanges(before, after), 'configuration reloaded')
-  const told = findOddities(before)
-  for (const oddity of findOddities(after)) if (!told.includes(oddity)) log.warn(oddity)
+  const told = lintConfiguration(before)
+  for (const oddity of lintConfiguration(after)) if (!told.includes(oddity)) log.warn(oddity)
 }
 
 /** Names of what differs, by kind; kinds without a difference are left out. Exported for its test. */
@@ -37,7 +37,7 @@ export function findChanges(
 const LISTED_APART: readonly (keyof Settings)[] = ['backends', 'plugins']
 
 function toServices(configuration: Configuration): Map<string, unknown> {
-  const own = OWN_SETTINGS.map((key) => listOwn(configuration, key))
+  const own = SERVICE_SETTINGS.map((key) => listConfiguredServices(configuration, key))
   const services = new Map<string, unknown[]>()
   for (const { name, nodes } of listServices(configuration))
     services.set(name, [...(services.get(name) ?? own.map((values) => values.get(name))), ...nodes])

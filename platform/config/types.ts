@@ -1,4 +1,4 @@
-import type { GivenSettings } from '../settings/sources.ts'
+import type { SettingsInput } from '../settings/sources.ts'
 
 /** A service of `services:`. */
 export interface ServiceEntry {
@@ -28,7 +28,7 @@ export interface PluginEntry {
 export interface ConfigFile {
   /** Folder that relative files in it belong to. */
   readonly folder: string
-  readonly settings: GivenSettings
+  readonly settings: SettingsInput
   readonly services: readonly ServiceEntry[]
   /** Instead of the default plugins; undefined: those. */
   readonly plugins: readonly PluginEntry[] | undefined

@@ -20,7 +20,7 @@ export interface WatchedFiles {
  */
 export function watchFiles(
   onChange: () => void,
-  onTrouble: (folder: string, error: Error) => void,
+  onError: (folder: string, error: Error) => void,
 ): WatchedFiles {
   let contents = new Map<string, string | undefined>()
   const watchers = new Map<string, FSWatcher>()
@@ -45,10 +45,10 @@ export function watchFiles(
   const open = (folder: string): void => {
     try {
       const watcher = watch(folder, { persistent: false }, settle)
-      watcher.on('error', (error) => onTrouble(folder, error))
+      watcher.on('error', (error) => onError(folder, error))
       watchers.set(folder, watcher)
     } catch (error) {
-      onTrouble(folder, error as Error)
+      onError(folder, error as Error)
     }
   }
 

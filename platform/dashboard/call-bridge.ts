@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts'
-import { type CallReceiver, type IncomingCall, NOBODY } from '../../core/rpc/call.ts'
+import { type CallReceiver, type IncomingCall, NOOP_RECEIVER } from '../../core/rpc/call.ts'
 import { formatMetadata } from '../../core/rpc/metadata.ts'
 import { ID } from './id.ts'
 
@@ -9,10 +9,10 @@ import { ID } from './id.ts'
  * @param address IP address it comes from.
  * @throws {GatewayError} what the call is answered with.
  */
-export type Carry = (call: IncomingCall, address: string) => void
+export type CallBridge = (call: IncomingCall, address: string) => void
 
 /** A call of the dashboard itself. */
-export interface Question {
+export interface UnaryCall {
   readonly service: string
   readonly endpoint: string
   readonly request: object
@@ -25,7 +25,7 @@ export interface Question {
 const TIMEOUT_MS = 10_000
 
 /** Calls a unary endpoint. @throws {GatewayError} as the service has it. */
-export function ask<T>(carry: Carry, question: Question): Promise<T> {
+export function callUnary<T>(carry: CallBridge, question: UnaryCall): Promise<T> {
   return new Promise((resolve, reject) => {
     const call = new AskedCall(question, resolve as (answer: unknown) => void, reject)
     try {
@@ -45,12 +45,12 @@ class AskedCall implements IncomingCall {
   readonly stream = false
   readonly more = false
   over = false
-  receiver: CallReceiver = NOBODY
+  receiver: CallReceiver = NOOP_RECEIVER
   readonly #resolve: (answer: unknown) => void
   readonly #reject: (error: GatewayError) => void
 
   constructor(
-    { service, endpoint, request, token }: Question,
+    { service, endpoint, request, token }: UnaryCall,
     resolve: (answer: unknown) => void,
     reject: (error: GatewayError) => void,
   ) {

@@ -5,16 +5,16 @@ import { Gateway } from '../../core/gateway.ts'
 import type { CreateListener, Listener } from '../../core/listener/listener.ts'
 import type { TlsSource } from '../../core/listener/tls/tls.ts'
 import { MESSAGE_MAX_BYTES, RPC_PATH } from '../../core/rpc/ws/frames.ts'
-import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
 import type { Log } from '../process/log.ts'
 import type { Address } from '../settings/values.ts'
-import type { Carry } from './call-bridge.ts'
+import type { CallBridge } from './call-bridge.ts'
 import { ID } from './id.ts'
-import { createLoginDoor } from './login-routes.ts'
+import { createLoginRoutes } from './login-routes.ts'
 import { createPages } from './pages.ts'
 import { secureReplies } from './security-headers.ts'
 import { createSessions, type SessionsOptions } from './sessions.ts'
-import { createRpcDoor } from './websocket-rpc.ts'
+import { createWebSocketRpc } from './websocket-rpc.ts'
 
 export interface DashboardOptions extends Pick<SessionsOptions, 'idleTimeoutMs' | 'maxAgeMs'> {
   readonly address: Address
@@ -24,7 +24,7 @@ export interface DashboardOptions extends Pick<SessionsOptions, 'idleTimeoutMs' 
   /** Where the front end was built. @default `dist/dashboard` of this program */
   readonly folder?: string
   /** Serves what its pages call. */
-  readonly carry: Carry
+  readonly carry: CallBridge
   /** What keeps strangers out. */
   readonly guards: readonly Plugin[]
   readonly log: Log
@@ -53,9 +53,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ...{ carry, idleTimeoutMs, maxAgeMs },
     onEnd: (session) => rpc.end(session),
   })
-  const rpc = createRpcDoor({ carry, sessions })
+  const rpc = createWebSocketRpc({ carry, sessions })
   const servePage = createPages(folder)
-  const serveLogin = createLoginDoor(sessions, maxAgeMs)
+  const serveLogin = createLoginRoutes(sessions, maxAgeMs)
   const serve = (x: Exchange): void | Promise<void> => {
     if (x.path === RPC_PATH) return rpc.serve(x)
     if (x.upgrade)
@@ -86,7 +86,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     async drain(timeoutMs) {
       listener.drain()
       rpc.drain()
-      await isDoneIn(gateway.idle(), timeoutMs)
+      await settlesWithin(gateway.idle(), timeoutMs)
     },
     async close() {
       rpc.close()

@@ -2,7 +2,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { type JsonObject, parseJson } from '../../core/request/json/json.ts'
 import { ID } from './id.ts'
-import { mustBeOwnPage } from './same-origin.ts'
+import { requireSameOrigin } from './same-origin.ts'
 import { findSession, findSessions, formatNoCookie, formatSessionCookie } from './session-cookie.ts'
 import type { Credentials, Session, Sessions } from './sessions.ts'
 
@@ -17,19 +17,19 @@ type Serve = (x: Exchange) => Promise<void>
  *
  * @param maxAgeMs how long browsers store the cookie.
  */
-export function createLoginDoor(
+export function createLoginRoutes(
   sessions: Sessions,
   maxAgeMs: number,
 ): (x: Exchange) => Promise<void> | undefined {
   async function logIn(x: Exchange): Promise<void> {
-    mustBeOwnPage(x)
+    requireSameOrigin(x)
     const session = await sessions.begin(await readCredentials(x), x.clientAddress)
     await endAll(x)
     answer(x, session, ['set-cookie', formatSessionCookie(x, session, maxAgeMs)])
   }
 
   async function logOut(x: Exchange): Promise<void> {
-    mustBeOwnPage(x)
+    requireSameOrigin(x)
     await endAll(x)
     x.reply(204, '', ['set-cookie', formatNoCookie(x), 'cache-control', 'no-store'])
   }
@@ -41,7 +41,7 @@ export function createLoginDoor(
   }
 
   async function renew(x: Exchange): Promise<void> {
-    mustBeOwnPage(x)
+    requireSameOrigin(x)
     const session = findSession(x, sessions)
     await sessions.check(session, x.clientAddress)
     sessions.touch(session)

@@ -5,7 +5,7 @@ import { chooseListener } from '../gateway/choose-listener.ts'
 import { buildPlugins } from '../plugins/build.ts'
 import type { PlannedPlugin } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'
-import { logWarnings, obeySignals, surviveFaults } from '../process/signals.ts'
+import { handleSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
 import { readVersion } from '../process/version.ts'
 import { type Address, formatAddress } from '../settings/values.ts'
 import { type Dashboard, type DashboardOptions, startDashboard } from './dashboard.ts'
@@ -34,8 +34,8 @@ export async function runDashboard(options: LoneDashboardOptions): Promise<void>
     await dashboard.drain(DRAIN_MS)
     await dashboard.close()
   }
-  obeySignals({ stop, reload: () => {}, what: 'dashboard' }, log)
-  surviveFaults(log)
+  handleSignals({ stop, reload: () => {}, what: 'dashboard' }, log)
+  logUncaughtExceptions(log)
   const url = `http://${formatAddress({ ...address, port: dashboard.port })}`
   const facts = { dashboard: url, 'rpc proxy': proxy }
   if (hasTerminal(log)) process.stderr.write(formatFacts(`mx ${readVersion()} dashboard`, facts))

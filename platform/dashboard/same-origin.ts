@@ -9,7 +9,7 @@ import { ID } from './id.ts'
  *
  * @throws {GatewayError} 403
  */
-export function mustBeOwnPage({ headers, host }: Exchange): void {
+export function requireSameOrigin({ headers, host }: Exchange): void {
   const site = headers.get('sec-fetch-site')
   const [origin = '', ...others] = headers.getAll('origin')
   const isOwn =

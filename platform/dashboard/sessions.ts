@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { isNotTaken } from '../../core/auth/policy/decision.ts'
+import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { ask, type Carry } from './call-bridge.ts'
+import { type CallBridge, callUnary } from './call-bridge.ts'
 import { ID } from './id.ts'
 
 /** A login. The browser has its id, nothing else; the tokens stay here. */
@@ -32,7 +32,7 @@ export interface Credentials {
 }
 
 export interface SessionsOptions {
-  readonly carry: Carry
+  readonly carry: CallBridge
   /** Milliseconds after which a session ends that no page uses; at most 2^31 - 1. */
   readonly idleTimeoutMs: number
   /** Milliseconds after the login at which a session ends, used or not. */
@@ -95,7 +95,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   })
 
   const askAuth = <T>(endpoint: string, request: object, address: string, token?: string) =>
-    ask<T>(carry, { service: 'auth', endpoint, request, address, token })
+    callUnary<T>(carry, { service: 'auth', endpoint, request, address, token })
 
   const toEndMs = ({ startedMs, usedMs }: OpenSession): number =>
     Math.min(startedMs + maxAgeMs, usedMs + idleTimeoutMs)
@@ -120,7 +120,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       await askAuth('Auth.Inspect', { token }, address, token)
     } catch (error) {
       // 401 without a word on the token: a rule denies the call, which was judged by whose token it is.
-      if ((error as GatewayError).code !== 401 || isNotTaken(error as GatewayError)) throw error
+      if ((error as GatewayError).code !== 401 || isInvalidToken(error as GatewayError)) throw error
     }
   }
 
@@ -169,7 +169,8 @@ export function createSessions(options: SessionsOptions): Sessions {
           await session.renewal
         } else await inspect(session, address)
       } catch (error) {
-        const isRefused = error instanceof GatewayError && (error.code === 400 || isNotTaken(error))
+        const isRefused =
+          error instanceof GatewayError && (error.code === 400 || isInvalidToken(error))
         if (!isRefused) throw error
         sessions.delete(id)
         throw unauthorized(ENDED, error)

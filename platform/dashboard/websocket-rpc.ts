@@ -5,19 +5,19 @@ import type { IncomingCall } from '../../core/rpc/call.ts'
 import { GuardedCall } from '../../core/rpc/guarded-call.ts'
 import { MESSAGE_MAX_BYTES, SUBPROTOCOL } from '../../core/rpc/ws/frames.ts'
 import { ServerConnection } from '../../core/rpc/ws/server-connection.ts'
-import type { Carry } from './call-bridge.ts'
+import type { CallBridge } from './call-bridge.ts'
 import { ID } from './id.ts'
-import { mustBeOwnPage } from './same-origin.ts'
+import { requireSameOrigin } from './same-origin.ts'
 import { findSession } from './session-cookie.ts'
 import type { Session, Sessions } from './sessions.ts'
 
-export interface RpcDoorOptions {
-  readonly carry: Carry
+export interface WebSocketRpcOptions {
+  readonly carry: CallBridge
   readonly sessions: Sessions
 }
 
 /** The WebSocket of pages: the fast form of the call protocol (docs/protocol.md §2), each call as whoever is logged in. */
-export interface RpcDoor {
+export interface WebSocketRpc {
   readonly serve: (x: Exchange) => Promise<void>
   /** Closes the connections of a session that has ended. */
   readonly end: (session: Session) => void
@@ -29,14 +29,14 @@ export interface RpcDoor {
 /** Of metadata of pages: what says who calls comes from the cookie. */
 const OF_CALLER = /^(?:authorization|cookie):/
 
-export function createRpcDoor({ carry, sessions }: RpcDoorOptions): RpcDoor {
+export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): WebSocketRpc {
   const connections = new Map<ServerConnection, Session>()
   let isLeaving = false
 
   return {
     async serve(x) {
       if (!x.upgrade) throw new GatewayError(ID, 426, 'calls come by WebSocket here')
-      mustBeOwnPage(x)
+      requireSameOrigin(x)
       if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
         throw new GatewayError(ID, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
       const session = findSession(x, sessions)

@@ -1,23 +1,23 @@
 import { once } from 'node:events'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import type { Chain } from '../../core/chain.ts'
-import type { Gate } from '../../core/contracts/auth.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
 import { Gateway } from '../../core/gateway.ts'
 import { bodyMemory, replyMemory } from '../../core/limits/memory-budget.ts'
 import type { Listener } from '../../core/listener/listener.ts'
 import type { ClientCa } from '../../core/listener/tls/client-ca.ts'
-import type { TlsPair, TlsSource } from '../../core/listener/tls/tls.ts'
+import type { Certificate, TlsSource } from '../../core/listener/tls/tls.ts'
 import { toClientSocketsMax } from '../../core/listener/websocket/client-sockets.ts'
 import type { RequestMetrics } from '../../core/metrics/request-metrics.ts'
-import type { Directory } from '../../core/registry/service-cache.ts'
+import type { ServiceCache } from '../../core/registry/service-cache.ts'
 import type { RouteCache } from '../../core/route-cache.ts'
 import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
-import { type Closing, createClosing } from '../../lib/async/disposer.ts'
+import { createClosing, type Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
 import { openTracer } from '../../sdk/tracing/open-tracer.ts'
 import { listNames, listServices } from '../config/configured-services.ts'
 import { type Configuration, keepFixed } from '../config/load.ts'
@@ -34,7 +34,7 @@ import { openClientCa } from './choose-listener.ts'
 import type { EventSinks } from './handlers.ts'
 import { logFaults } from './log-plugin-errors.ts'
 import { openListeners } from './open-listeners.ts'
-import { openDeciding } from './pipeline.ts'
+import { openPipeline } from './pipeline.ts'
 import type { Domains } from './routing/domains.ts'
 import { areEncodedSlashesServed } from './routing/encoded-slashes.ts'
 import { createUpstreams } from './upstreams.ts'
@@ -48,7 +48,7 @@ export interface ApiParts {
   /** Where the events of the handler `event` go. @default to the broker of the settings */
   readonly events?: EventSinks
   /** Decides who is let through, whatever the settings say. @default by the settings */
-  readonly gate?: Gate
+  readonly gate?: Authorizer
   /** Outgoing address policy. @default one of the settings */
   readonly egress?: EgressPolicy
   /** How services of this process are called without sockets. @default all are called at their ports */
@@ -75,7 +75,7 @@ export interface ApiOptions extends ApiParts {
 }
 
 /** What new requests are served by. */
-export interface InForce {
+export interface ActiveConfiguration {
   readonly configuration: Configuration
   /** As it was planned, plugin by plugin of the chain. */
   readonly plan: readonly PlannedPlugin[]
@@ -88,7 +88,7 @@ export interface InForce {
 export type BrokerDrops = Pick<CheckedBroker, 'dropped' | 'droppedRemotely'>
 
 /** What there is to tell of a gateway in numbers, as it is when they are read. */
-export interface Measured {
+export interface GatewayStats {
   /** What it has counted; undefined: it counts nothing. */
   readonly metrics: RequestMetrics | undefined
   /** Requests not finished yet. */
@@ -96,14 +96,14 @@ export interface Measured {
   /** Open connections of clients. */
   readonly connections: () => number
   /** The services in use. */
-  readonly directories: () => readonly Directory[]
+  readonly directories: () => readonly ServiceCache[]
   readonly caches: () => readonly RouteCache[]
-  readonly certificates: () => readonly TlsPair[]
+  readonly certificates: () => readonly Certificate[]
   readonly broker?: BrokerDrops | undefined
 }
 
 /** A running gateway. */
-export interface Api {
+export interface GatewayServer {
   readonly listener: Listener['name']
   /** The real port where 0 was asked for. */
   readonly port: number
@@ -115,10 +115,10 @@ export interface Api {
   readonly services: readonly string[]
   /** Names of the plugins, in chain order. */
   readonly plugins: readonly string[]
-  readonly inForce: InForce
+  readonly inForce: ActiveConfiguration
   /** What it lacks to serve, a line each: a registry, or a platform's rules, that have not been told since the start. What is not told any more is none. */
   readonly problems: () => Maybe<readonly string[]>
-  readonly measured: Measured
+  readonly measured: GatewayStats
   /**
    * Serves new requests by another configuration, and reads the certificates again. Running requests
    * finish by the old one. Settings that need a restart stay as they are, which the log tells.
@@ -148,7 +148,7 @@ const TRACED_AS = 'mx-api'
  * @throws {SettingsError} for what the configuration asks for and cannot be had, {@link Error} with one line
  *   for anything else; nothing is left open then.
  */
-export async function startApi(options: ApiOptions): Promise<Api> {
+export async function startGatewayServer(options: ApiOptions): Promise<GatewayServer> {
   const closing = createClosing()
   try {
     return await open(options, closing)
@@ -158,7 +158,7 @@ export async function startApi(options: ApiOptions): Promise<Api> {
   }
 }
 
-async function open(options: ApiOptions, closing: Closing): Promise<Api> {
+async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServer> {
   const { log, shared = false, findCaller, domains } = options
   const configuration = withGate(options.configuration, options.gate)
   let current = configuration
@@ -179,7 +179,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   closing.add(() => traced?.close())
   const remote =
     options.gate === undefined ? await openRemoteGate(settings, log, closing) : undefined
-  const deciding = await openDeciding(
+  const deciding = await openPipeline(
     {
       configuration,
       current: () => current,
@@ -275,7 +275,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     // Where the machine is busy, what has come by then is still to be read.
     await turn()
     const leftMs = hasSuccessor ? Math.max(0, endMs - performance.now()) : drainTimeoutMs
-    if (!(await isDoneIn(gateway.idle(), leftMs))) {
+    if (!(await settlesWithin(gateway.idle(), leftMs))) {
       const requests = gateway.inFlight
       log.warn({ requests }, 'drain_timeout is over; cutting off what still runs')
     }
@@ -323,7 +323,7 @@ function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promis
   return Promise.race([work, once(signal, 'abort')])
 }
 
-async function openSinks(settings: Settings, log: Log, closing: Closing): Promise<EventSinks> {
+async function openSinks(settings: Settings, log: Log, closing: Disposer): Promise<EventSinks> {
   const broker = await openBroker(settings.broker, log)
   closing.add(() => broker.close?.())
   return { broker }
@@ -332,21 +332,21 @@ async function openSinks(settings: Settings, log: Log, closing: Closing): Promis
 async function openOwnTls(
   settings: Settings,
   log: Log,
-  closing: Closing,
+  closing: Disposer,
 ): Promise<TlsSource | undefined> {
   const tls = await openTls(settings, log, { folder: OWN_FOLDER })
   closing.add(() => tls?.close())
   return tls
 }
 
-function openOwnClientCa(settings: Settings, log: Log, closing: Closing): ClientCa | undefined {
+function openOwnClientCa(settings: Settings, log: Log, closing: Disposer): ClientCa | undefined {
   const clientCa = openClientCa(settings, log)
   closing.add(() => clientCa?.close())
   return clientCa
 }
 
 /** The configuration of a gateway whose rules are those of its process. */
-function withGate(configuration: Configuration, gate: Gate | undefined): Configuration {
+function withGate(configuration: Configuration, gate: Authorizer | undefined): Configuration {
   if (gate === undefined) return configuration
   return { ...configuration, settings: { ...configuration.settings, auth: 'own' } }
 }

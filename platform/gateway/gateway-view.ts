@@ -1,5 +1,5 @@
 import type { Plugin } from '../../core/chain.ts'
-import type { Gate } from '../../core/contracts/auth.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { RecentRequests } from '../../core/metrics/recent-requests.ts'
 import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
@@ -9,31 +9,31 @@ import { createClosing } from '../../lib/async/disposer.ts'
 import { unavailable } from '../../sdk/errors.ts'
 import type { GatewayView } from '../../services/gateway/gateway-view.ts'
 import type { Explained, PluginMessage } from '../../services/gateway/messages.ts'
-import { maskOptions } from '../config/redact-options.ts'
+import { redactOptions } from '../config/redact-options.ts'
 import { findDefinition } from '../plugins/load.ts'
 import type { PlannedPlugin } from '../plugins/plan.ts'
 import { createLog } from '../process/log.ts'
 import { formatAddress } from '../settings/values.ts'
 import { nameResolver } from './find-resolver.ts'
-import type { Api } from './gateway-server.ts'
+import type { GatewayServer } from './gateway-server.ts'
 import type { Domains } from './routing/domains.ts'
 import { type Explanation, explain } from './routing/explain.ts'
 import { toRoutesPage } from './routing/routes-page.ts'
 
-export interface ToldGatewayOptions {
+export interface GatewayViewOptions {
   readonly registry: Registry
   readonly domains: Domains
-  readonly gate: Gate
+  readonly gate: Authorizer
 }
 
 /** A gateway the service `api` tells of, which starts after it. */
-export interface ToldGateway {
+export interface GatewaySource {
   /** For the gateway to count in. */
   readonly metrics: RequestMetrics
   readonly inFlight: () => number
   readonly gateway: () => GatewayView | undefined
   /** It runs from now on. */
-  readonly use: (api: Api) => void
+  readonly use: (api: GatewayServer) => void
 }
 
 /** Hooks in the order they run. */
@@ -43,8 +43,8 @@ const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
 const MAX_DETAIL = 1000
 
 /** What the service `api` tells of a gateway: by the settings, plugins and rules that are in force when it is asked. */
-export function createToldGateway(options: ToldGatewayOptions): ToldGateway {
-  let running: Api | undefined
+export function createGatewaySource(options: GatewayViewOptions): GatewaySource {
+  let running: GatewayServer | undefined
   let view: GatewayView | undefined
   return {
     metrics: new RequestMetrics(new RecentRequests()),
@@ -57,7 +57,10 @@ export function createToldGateway(options: ToldGatewayOptions): ToldGateway {
   }
 }
 
-function createView(api: Api, { registry, domains, gate }: ToldGatewayOptions): GatewayView {
+function createView(
+  api: GatewayServer,
+  { registry, domains, gate }: GatewayViewOptions,
+): GatewayView {
   const log = createLog('silent')
   return {
     async listRoutes(request) {
@@ -114,7 +117,7 @@ function toPluginMessage(
     source,
     specifier,
     hooks: HOOKS.filter((hook) => plugin[hook] !== undefined),
-    options: maskOptions(filled as object, definition?.options),
+    options: redactOptions(filled as object, definition?.options),
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Chain, compileChain, type ReportFault } from '../../core/chain.ts'
-import type { Gate } from '../../core/contracts/auth.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import type { Tracer } from '../../core/contracts/tracer.ts'
@@ -7,10 +7,10 @@ import { createEgressPolicy, type EgressPolicy } from '../../core/egress/egress-
 import type { Exchange } from '../../core/exchange.ts'
 import { dashboardCookie } from '../../core/http/dashboard-cookie.ts'
 import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
-import type { Closing } from '../../lib/async/disposer.ts'
+import type { Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { isServerText } from '../../sdk/auth/credentials.ts'
-import { findOwnTokens } from '../../sdk/internal/tokens.ts'
+import { findServiceTokens } from '../../sdk/internal/tokens.ts'
 import { listNames, listServices } from '../config/configured-services.ts'
 import type { Configuration } from '../config/load.ts'
 import { buildPlugins } from '../plugins/build.ts'
@@ -34,7 +34,7 @@ export interface DecidingOptions {
   readonly domains?: Domains | undefined
   readonly events: EventSinks
   /** Undefined: everybody is let in. */
-  readonly gate: Gate | undefined
+  readonly gate: Authorizer | undefined
   /** Begins the spans of requests. @default nobody does */
   readonly tracer?: Tracer | undefined
   /** Outgoing address policy. @default one of the configuration */
@@ -45,7 +45,7 @@ export interface DecidingOptions {
 }
 
 /** All of a gateway that decides what becomes of a request: everything but its port. */
-export interface Deciding {
+export interface Pipeline {
   readonly routing: Routing
   readonly registry: Registry
   /** Why nothing is known from the registry; undefined: it has answered once since the start. */
@@ -67,7 +67,7 @@ export interface BuiltChain {
 }
 
 /** @throws {Error} when the registry can never be asked. What is opened is closed by `closing`. */
-export async function openDeciding(options: DecidingOptions, closing: Closing): Promise<Deciding> {
+export async function openPipeline(options: DecidingOptions, closing: Disposer): Promise<Pipeline> {
   const { configuration, domains, events, gate, tracer, upstream, log } = options
   const { current = () => configuration } = options
   const { settings } = configuration
@@ -126,7 +126,7 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
 }
 
 /** Whom the gateway is for the registry of a platform, whose rules may keep strangers out; undefined: its registry is of none. */
-async function openTokens(settings: Settings, closing: Closing): Promise<TokenSource | undefined> {
+async function openTokens(settings: Settings, closing: Disposer): Promise<TokenSource | undefined> {
   const { registry, auth } = settings
   if (!isServerText(registry)) return undefined
   const client = await openPlatformClient(
@@ -134,5 +134,5 @@ async function openTokens(settings: Settings, closing: Closing): Promise<TokenSo
     settings,
   )
   closing.add(() => client.close())
-  return findOwnTokens(client)
+  return findServiceTokens(client)
 }

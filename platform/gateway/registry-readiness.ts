@@ -1,8 +1,8 @@
 import type { Registry } from '../../core/contracts/registry.ts'
-import { refusesAccess } from '../../core/registry/errors.ts'
+import { isAccessDenied } from '../../core/registry/errors.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { isDoneIn } from '../../lib/async/settles-within.ts'
-import { inTime } from '../../lib/async/with-timeout.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { withTimeout } from '../../lib/async/with-timeout.ts'
 
 /** A question not answered by then is put anew, the next time somebody wants to know. */
 const ANSWER_MS = 5000
@@ -12,7 +12,7 @@ const NO_ANSWER = 'the registry has not answered yet'
 const REFUSED = 'the registry refuses access: the log says why'
 
 /** A registry of which it is known whether it has answered. */
-export interface HeardRegistry<R extends Registry> {
+export interface ReadinessRegistry<R extends Registry> {
   /** As it was given; who asks it by this one is answered the same, and noticed. */
   readonly registry: R
   /**
@@ -26,7 +26,7 @@ export interface HeardRegistry<R extends Registry> {
  * Notices when a registry has answered for the first time. That no outage is known does not tell: one that takes connections and never
  * answers has none for long.
  */
-export function hearFirstAnswer<R extends Registry>(given: R): HeardRegistry<R> {
+export function trackReadiness<R extends Registry>(given: R): ReadinessRegistry<R> {
   let hasAnswered = false
   let problem = NO_ANSWER
   let asking: Promise<void> | undefined
@@ -48,10 +48,10 @@ export function hearFirstAnswer<R extends Registry>(given: R): HeardRegistry<R> 
 
   async function ask(): Promise<void> {
     try {
-      await inTime(Promise.resolve(registry.listServices()), ANSWER_MS)
+      await withTimeout(Promise.resolve(registry.listServices()), ANSWER_MS)
     } catch (error) {
       // Its watch tells why, and who wants to know asks again.
-      problem = refusesAccess(error) ? REFUSED : NO_ANSWER
+      problem = isAccessDenied(error) ? REFUSED : NO_ANSWER
     }
   }
 
@@ -59,7 +59,7 @@ export function hearFirstAnswer<R extends Registry>(given: R): HeardRegistry<R> 
     asking ??= ask().finally(() => {
       asking = undefined
     })
-    await isDoneIn(asking, WAIT_MS)
+    await settlesWithin(asking, WAIT_MS)
     return hasAnswered ? undefined : problem
   }
 

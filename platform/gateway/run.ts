@@ -1,13 +1,13 @@
 import cluster, { type Worker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
-import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
 import { readAll } from '../admin/metrics/read-all.ts'
 import { createWorkerMetrics } from '../admin/metrics/worker-metrics.ts'
 import { createProcessAdmin } from '../admin/process-admin.ts'
 import { createWorkerReadiness } from '../admin/worker-readiness.ts'
 import { listNames } from '../config/configured-services.ts'
-import { findOddities } from '../config/lint.ts'
+import { lintConfiguration } from '../config/lint.ts'
 import {
   type Configuration,
   configurationFrom,
@@ -15,23 +15,23 @@ import {
   type LoadConfiguration,
 } from '../config/load.ts'
 import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
-import { createReloader, logRefusal } from '../config/reloader.ts'
+import { createReloader, logRejection } from '../config/reloader.ts'
 import { reportReload } from '../config/report-reload.ts'
 import { pluginFiles } from '../plugins/load.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'
 import { claimPort } from '../process/port.ts'
-import { endAfter, logWarnings, obeySignals, surviveFaults } from '../process/signals.ts'
+import { endAfter, handleSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
 import { readVersion } from '../process/version.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
 import type { Settings } from '../settings/settings.ts'
 import { type Address, parseAddress } from '../settings/values.ts'
 import { OWN_FOLDER, openTls } from '../tls/open.ts'
-import { answerQuestions } from '../workers/ipc-rpc.ts'
-import { askLastGood, keepLastGood, tellLastGood } from '../workers/last-good-config.ts'
-import { obeyRestarts } from '../workers/on-sigusr2.ts'
-import { obeyPrimary } from '../workers/worker-ipc.ts'
+import { serveIpc } from '../workers/ipc-rpc.ts'
+import { publishLastGood, requestLastGood, storeLastGood } from '../workers/last-good-config.ts'
+import { restartOnSigusr2 } from '../workers/on-sigusr2.ts'
+import { handlePrimaryMessages } from '../workers/worker-ipc.ts'
 import { receiveTls, shareTls } from '../workers/worker-tls.ts'
 import {
   ADDRESS_VARIABLE,
@@ -43,7 +43,7 @@ import {
 } from '../workers/workers.ts'
 import { type BannerFacts, printBanner } from './banner.ts'
 import { openClientCa } from './choose-listener.ts'
-import { type Api, type ApiParts, startApi } from './gateway-server.ts'
+import { type ApiParts, type GatewayServer, startGatewayServer } from './gateway-server.ts'
 
 /** For a start that has opened its port, or is about to, to be told of: what it waits for may never come. */
 const START_GRACE_MS = 2000
@@ -91,7 +91,7 @@ async function runAlone(
   const { signal } = stopper
   const admin = createProcessAdmin(configuration, log)
   const starting = admin.start(() =>
-    startApi({ configuration, log, signal, ...toCounted(admin.url) }),
+    startGatewayServer({ configuration, log, signal, ...toCounted(admin.url) }),
   )
   let watched: Reloading | undefined
   const stop = async (): Promise<void> => {
@@ -101,8 +101,8 @@ async function runAlone(
     await api?.drain()
     await admin.close()
   }
-  obeySignals({ ...admin, stop, reload: () => watched?.reload() }, log)
-  obeyRestarts(undefined, log)
+  handleSignals({ ...admin, stop, reload: () => watched?.reload() }, log)
+  restartOnSigusr2(undefined, log)
   const api = await unlessAborted(starting, signal)
   if (api === undefined) return undefined
   admin.tell({
@@ -112,7 +112,7 @@ async function runAlone(
   })
   const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
   watched = reloadOnChange(createReloader(load, api.reload, log), files, log)
-  surviveFaults(log)
+  logUncaughtExceptions(log)
   announce(configuration, { ...api, admin: admin.url }, 1, log)
   admin.warn()
   return api.port
@@ -140,7 +140,7 @@ async function runPrimary(
   // Of all processes one orders certificates.
   const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
   const share = shareTls(tls)
-  const keep = keepLastGood()
+  const keep = storeLastGood()
   const attach = (worker: Worker): void => {
     share(worker)
     keep(worker)
@@ -166,8 +166,8 @@ async function runPrimary(
     admin.leave()
     workers?.leave()
   }
-  obeySignals({ ...admin, leave, stop, reload: () => watched?.reload() }, log)
-  obeyRestarts(async () => workers?.replace(), log)
+  handleSignals({ ...admin, leave, stop, reload: () => watched?.reload() }, log)
+  restartOnSigusr2(async () => workers?.replace(), log)
   workers = await unlessAborted(starting, signal).catch(async (error: unknown) => {
     await tls?.close()
     throw error
@@ -190,7 +190,7 @@ async function runPrimary(
   }
   const files = (): readonly string[] => (file === undefined ? [] : [file])
   watched = reloadOnChange(createReloader(load, apply, log), files, log)
-  surviveFaults(log)
+  logUncaughtExceptions(log)
   const { listener } = settings
   const http2Port = http2Address?.port
   announce(configuration, { listener, port, http2Port, admin: admin.url }, count, log)
@@ -201,7 +201,7 @@ async function runPrimary(
 /** What comes about in the time that a start may take once nobody wants it any more; undefined: nothing. */
 async function inStartTime<T>(starting: Promise<T>): Promise<T | undefined> {
   const started = starting.catch(() => undefined)
-  return (await isDoneIn(started, START_GRACE_MS)) ? await started : undefined
+  return (await settlesWithin(started, START_GRACE_MS)) ? await started : undefined
 }
 
 /** What comes about; undefined: somebody ends it, whatever becomes of it. */
@@ -227,11 +227,11 @@ async function runWorker(
     return { ...rest, settings: { ...settings, address, http2Address } }
   }
   // Others are to read what there is; a primary of another version may not know the question.
-  const last = IN_PLACE_VARIABLE in process.env ? await askLastGood() : undefined
+  const last = IN_PLACE_VARIABLE in process.env ? await requestLastGood() : undefined
   const { configuration, refusal } = await loadOrKeep(loadShared, last?.config)
   const { settings } = configuration
   const log = openLog(settings)
-  if (refusal !== undefined) logRefusal(refusal, log)
+  if (refusal !== undefined) logRejection(refusal, log)
   const version = explainVersion(process.env)
   if (version !== undefined) log.warn(version)
   const { adminAddress, enableAcme } = settings
@@ -239,12 +239,12 @@ async function runWorker(
     ? await receiveTls()
     : await openTls(settings, log, { folder: OWN_FOLDER, last: last?.pairs })
   const clientCa = openClientCa(settings, log, last?.clientCa)
-  const api = await startApi({
+  const api = await startGatewayServer({
     ...{ configuration, log, shared: true, tls, clientCa },
     ...toCounted(adminAddress),
   })
   const tell = (pairs = tls?.pairs ?? []): void =>
-    tellLastGood({
+    publishLastGood({
       config: api.inForce.configuration.config.text,
       // Those of ACME are the primary's.
       pairs: enableAcme ? [] : pairs,
@@ -257,7 +257,7 @@ async function runWorker(
     await api.reload(next)
     tell()
   }
-  answerQuestions({ problems: api.problems, metrics: () => readAll(api.measured) })
+  serveIpc({ problems: api.problems, metrics: () => readAll(api.measured) })
   const watched = reloadOnChange(createReloader(loadShared, reload, log), pluginFiles, log)
   let draining = false
   const drain = (hasSuccessor?: boolean): void => {
@@ -266,7 +266,7 @@ async function runWorker(
     watched.close()
     endAfter(api.drain(hasSuccessor), log)
   }
-  surviveFaults(log)
+  logUncaughtExceptions(log)
   // A terminal sends Ctrl-C to the primary too, which decides; a worker left alone ends.
   process.on('SIGINT', () => {})
   process.on('SIGHUP', () => {})
@@ -276,7 +276,7 @@ async function runWorker(
     setTimeout(drain, api.inForce.configuration.settings.drainDelayMs, false),
   )
   process.on('disconnect', () => drain())
-  obeyPrimary(api, { reload: watched.reload, drain })
+  handlePrimaryMessages(api, { reload: watched.reload, drain })
   return address
 }
 
@@ -302,7 +302,7 @@ function toCounted(admin: unknown): Pick<ApiParts, 'metrics'> {
   return admin === undefined ? {} : { metrics: new RequestMetrics() }
 }
 
-type Announced = Pick<BannerFacts, 'listener' | 'admin'> & Pick<Api, 'port' | 'http2Port'>
+type Announced = Pick<BannerFacts, 'listener' | 'admin'> & Pick<GatewayServer, 'port' | 'http2Port'>
 
 function announce(
   configuration: Configuration,
@@ -325,5 +325,5 @@ function announce(
     plugins: planPlugins(configuration).map(formatSpecifier),
   }
   printBanner(facts, log)
-  for (const oddity of findOddities(configuration)) log.warn(oddity)
+  for (const oddity of lintConfiguration(configuration)) log.warn(oddity)
 }

@@ -5,7 +5,7 @@ import { Http2Pool } from '../../core/upstream/http2/pool.ts'
 import type { EjectionOptions } from '../../core/upstream/outlier-detection.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import type { PoolAddress, UpstreamOptions } from '../../core/upstream/upstream.ts'
-import { listOwn } from '../config/configured-services.ts'
+import { listConfiguredServices } from '../config/configured-services.ts'
 import type { Configuration } from '../config/load.ts'
 import type { Log } from '../process/log.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -37,9 +37,9 @@ export function createUpstreams(
   { maxConnections, findCaller, metrics, log }: UpstreamsOptions,
 ): Upstreams {
   let { balance, keepAliveMs, maxConnectionAgeMs } = configuration.settings
-  let balances = listOwn(configuration, 'balance')
-  let keepAlives = listOwn(configuration, 'keepAliveMs')
-  let maxAges = listOwn(configuration, 'maxConnectionAgeMs')
+  let balances = listConfiguredServices(configuration, 'balance')
+  let keepAlives = listConfiguredServices(configuration, 'keepAliveMs')
+  let maxAges = listConfiguredServices(configuration, 'maxConnectionAgeMs')
   const ejection = toEjection(configuration.settings)
   const timeouts = toTimeouts(configuration.settings)
   const budget = { left: maxConnections }
@@ -106,9 +106,9 @@ export function createUpstreams(
 
     use(next) {
       ;({ balance, keepAliveMs, maxConnectionAgeMs } = next.settings)
-      balances = listOwn(next, 'balance')
-      keepAlives = listOwn(next, 'keepAliveMs')
-      maxAges = listOwn(next, 'maxConnectionAgeMs')
+      balances = listConfiguredServices(next, 'balance')
+      keepAlives = listConfiguredServices(next, 'keepAliveMs')
+      maxAges = listConfiguredServices(next, 'maxConnectionAgeMs')
       Object.assign(timeouts, toTimeouts(next.settings))
     },
   }

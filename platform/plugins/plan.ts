@@ -1,7 +1,7 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { Configuration } from '../config/load.ts'
 import { SETTINGS } from '../settings/settings.ts'
-import { type GivenSettings, SettingsError } from '../settings/sources.ts'
+import { SettingsError, type SettingsInput } from '../settings/sources.ts'
 import { DEFAULT_PLUGINS, type DefaultPlugin } from './defaults.ts'
 
 /** A plugin to build. */
@@ -125,6 +125,6 @@ function findUnserved(
   })
 }
 
-function givenFor({ setting }: DefaultPlugin, given: GivenSettings) {
+function givenFor({ setting }: DefaultPlugin, given: SettingsInput) {
   return setting === undefined ? undefined : given.get(setting)
 }

@@ -1,5 +1,5 @@
 import { toFolderPath } from '../server/files/data-folder.ts'
-import { findFolderHolder } from '../server/files/folder-lock.ts'
+import { findLockOwner } from '../server/files/folder-lock.ts'
 import { SETTINGS, type Settings } from '../settings/settings.ts'
 import { formatAddress } from '../settings/values.ts'
 import { claimPort } from './port.ts'
@@ -41,7 +41,7 @@ function isInUse(error: unknown): boolean {
 async function findHolder(dataDir: string): Promise<string | undefined> {
   try {
     const folder = toFolderPath(dataDir)
-    const holder = await findFolderHolder(folder)
+    const holder = await findLockOwner(folder)
     return holder && `${holder} has the data folder ${folder}`
   } catch {
     // No folder yet.

@@ -23,7 +23,7 @@ const STDIN = 0
  * Makes this process obey its operator: SIGTERM and SIGINT drain it, a second one ends it
  * at once with status 1, SIGHUP reloads it, unless its terminal was closed.
  */
-export function obeySignals(actions: SignalActions, log: Log): void {
+export function handleSignals(actions: SignalActions, log: Log): void {
   const { leave, delayMs = () => 0, stop, reload, what = 'gateway' } = actions
   let stoppedMs: number | undefined
   const onStop = (signal: NodeJS.Signals): void => {
@@ -77,7 +77,7 @@ export function endAfter(work: Promise<void>, log: Log): void {
  * Keeps serving when something throws outside of any request, such as a timer of a plugin:
  * ending the process would end every other request too.
  */
-export function surviveFaults(log: Log): void {
+export function logUncaughtExceptions(log: Log): void {
   process.on('uncaughtException', (error) => log.error({ err: error }, 'uncaught exception'))
   process.on('unhandledRejection', (reason) => {
     log.error(

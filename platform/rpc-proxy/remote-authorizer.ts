@@ -1,14 +1,14 @@
-import { refusesWhoAsks } from '../../core/auth/authorizer.ts'
+import { deniesCaller } from '../../core/auth/authorizer.ts'
 import { openGate } from '../../core/auth/open-authorizer.ts'
-import type { AuthSource, Gate, TokenKnowledge } from '../../core/contracts/auth.ts'
-import type { Closing } from '../../lib/async/disposer.ts'
+import type { Authorizer, AuthSource, TokenKnowledge } from '../../core/contracts/auth.ts'
+import type { Disposer } from '../../lib/async/disposer.ts'
 import type { Log } from '../process/log.ts'
 import { openPlatformClient } from '../server/platform-account.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** The gate of a platform elsewhere. */
 export interface RemoteGate {
-  readonly gate: Gate
+  readonly gate: Authorizer
   /** Why nobody can be let in, in a line; undefined: the platform has told what it takes once. */
   readonly problem: () => string | undefined
 }
@@ -25,7 +25,7 @@ const REFUSED = 'auth refuses access: the log says why'
 export async function openRemoteGate(
   settings: Settings,
   log: Log,
-  closing: Closing,
+  closing: Disposer,
 ): Promise<RemoteGate | undefined> {
   if (settings.auth === 'none') return undefined
   const [client, { createAuthSource }] = await Promise.all([
@@ -54,7 +54,7 @@ function hearFirstKeys(given: AuthSource): Pick<RemoteGate, 'problem'> & { sourc
         yield knowledge
       }
     } catch (error) {
-      problem = refusesWhoAsks(error) ? REFUSED : NO_ANSWER
+      problem = deniesCaller(error) ? REFUSED : NO_ANSWER
       throw error
     }
   }

@@ -1,5 +1,5 @@
 import type { Registry } from '../../core/contracts/registry.ts'
-import { Directory, type DirectoryOptions } from '../../core/registry/service-cache.ts'
+import { ServiceCache, type ServiceCacheOptions } from '../../core/registry/service-cache.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import type { FindUpstream } from '../../core/rpc/proxy-call.ts'
 import { createPerDomain, type Domains } from '../gateway/routing/domains.ts'
@@ -9,7 +9,7 @@ export interface ProxyFinderOptions {
   /** Of the default domain. */
   readonly registry: Registry
   readonly domains: Domains
-  readonly directory: DirectoryOptions
+  readonly directory: ServiceCacheOptions
 }
 
 /** Where calls go that the RPC proxy forwards. */
@@ -28,13 +28,13 @@ export function createProxyFinder({
   domains,
   directory,
 }: ProxyFinderOptions): ProxyFinder {
-  const main = new Directory(registry, directory)
+  const main = new ServiceCache(registry, directory)
   const finders = createPerDomain(domains, (registry, domain) => {
     const upstream = (service: string) => ({ ...directory.upstream(service), domain })
-    const own = new Directory(registry, { ...directory, upstream })
+    const own = new ServiceCache(registry, { ...directory, upstream })
     return { own, finder: withFallback(own, main), close: () => own.close() }
   })
-  const all = (): Directory[] => [main, ...finders.values().map(({ own }) => own)]
+  const all = (): ServiceCache[] => [main, ...finders.values().map(({ own }) => own)]
   return {
     find(service, metadata) {
       const domain = findMetadata(metadata, 'mx-namespace')

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
 import { CallGuard } from '../../core/auth/call-authorization.ts'
 import { CALLER_ADDRESS, usesCallerAddress } from '../../core/auth/identity-headers.ts'
-import type { Account, Gate } from '../../core/contracts/auth.ts'
+import type { Account, Authorizer } from '../../core/contracts/auth.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
 import type { IncomingCall } from '../../core/rpc/call.ts'
-import { isForOperators } from '../../core/rpc/debug-endpoints.ts'
+import { isDebugEndpoint } from '../../core/rpc/debug-endpoints.ts'
 import { GuardedCall } from '../../core/rpc/guarded-call.ts'
 import { PROXY_ID } from '../../core/rpc/hops.ts'
 import { findMetadata, isMetadata, isRepeated, WRONG_METADATA } from '../../core/rpc/metadata.ts'
@@ -33,7 +33,7 @@ export interface RpcProxyOptions {
   readonly find: FindUpstream
   readonly log: PluginLog
   /** Decides who may call what is forwarded; services it hosts have their own. @default everybody may */
-  readonly gate?: Gate
+  readonly gate?: Authorizer
   /** Whether a peer is a gateway that is believed whom it calls for: its clients' addresses, by which `auth` counts failed logins and `registry` checks nodes. @default nobody is */
   readonly isTrusted?: (address: string) => boolean
   readonly limits?: ServiceLimits
@@ -114,7 +114,7 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
     guard.pass(call, target, {
       serve(admitted, metadata, account) {
         // A service without an account of its own asks nobody who calls.
-        if (isForOperators(call.endpoint)) {
+        if (isDebugEndpoint(call.endpoint)) {
           const error = findObjection(account, domain, `${service}.${call.endpoint}`)
           if (error !== undefined) return refuse(admitted, error)
         }

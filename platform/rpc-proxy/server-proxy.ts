@@ -1,9 +1,9 @@
-import type { Gate } from '../../core/contracts/auth.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { PROXY_ID } from '../../core/rpc/hops.ts'
-import { isDoneIn } from '../../lib/async/settles-within.ts'
-import { type AddressSet, createAddressSet } from '../../lib/net/cidr-set.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { type CidrSet, createAddressSet } from '../../lib/net/cidr-set.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
 import type { ServiceHost } from '../../sdk/service/shared-port.ts'
 import type { Configuration } from '../config/load.ts'
@@ -22,7 +22,7 @@ export interface ServerProxyOptions {
   readonly registry: Registry
   readonly domains: Domains
   /** Decides who may call what is forwarded. */
-  readonly gate: Gate
+  readonly gate: Authorizer
   /** Open files it may have. */
   readonly fileLimit: number
   readonly log: Log
@@ -106,7 +106,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
 
     async drain() {
       state = 'stopping'
-      if (!(await isDoneIn(proxy.drain(), drainTimeoutMs)))
+      if (!(await settlesWithin(proxy.drain(), drainTimeoutMs)))
         log.warn('drain_timeout is over; cutting off the calls that still run')
     },
 
@@ -118,7 +118,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
 }
 
 /** Gateways of their own before the server are among the proxies that are believed. */
-function toTrusted({ trustedProxies }: Settings): AddressSet {
+function toTrusted({ trustedProxies }: Settings): CidrSet {
   return createAddressSet(trustedProxies, 'trusted_proxies')
 }
 

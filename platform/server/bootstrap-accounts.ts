@@ -7,7 +7,7 @@ import type { AuditRecord } from '../../services/auth/audit.ts'
 import { SETTINGS, type Settings } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
 import { type Address, formatAddress, isLoopback } from '../settings/values.ts'
-import { readOwnerFile, removeFile, writeOwnerFile } from './files/private-file.ts'
+import { readPrivateFile, removeFile, writePrivateFile } from './files/private-file.ts'
 
 /** The password of the account `admin`, made at the first start: told once. */
 export interface AdminPassword {
@@ -87,7 +87,7 @@ export async function forgetStalePassword(
 ): Promise<void> {
   if (folder === undefined) return
   const file = join(folder, PASSWORD_FILE)
-  const password = (await readOwnerFile(file))?.trim()
+  const password = (await readPrivateFile(file))?.trim()
   if (password === undefined) return
   if ((await accounts.find(DEFAULT_NAMESPACE, ADMIN))?.id !== ADMIN) return
   if (!(await isPassword(accounts, password))) await removeFile(file)
@@ -112,7 +112,7 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   const password = given || randomBytes(PASSWORD_BYTES).toString('base64url')
   const file = given === '' && folder !== undefined ? join(folder, PASSWORD_FILE) : undefined
   // First: an account nobody knows the password of is none.
-  if (file !== undefined) await writeOwnerFile(file, `${password}\n`)
+  if (file !== undefined) await writePrivateFile(file, `${password}\n`)
   const isKnownSecret = password === KNOWN_PASSWORD
   const account = { id: ADMIN, scopes: [ADMIN], secret: password, isKnownSecret }
   const isNew = await tryCreate(accounts, account)
@@ -128,7 +128,7 @@ async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): 
   const account = await accounts.find(DEFAULT_NAMESPACE, LOCAL)
   // Somebody else's account of that name stays theirs.
   if (account !== undefined && (account.id !== LOCAL || account.type !== 'service')) return
-  if (account !== undefined && (await readOwnerFile(file)) !== undefined) return
+  if (account !== undefined && (await readPrivateFile(file)) !== undefined) return
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   const isNew = await tryCreate(accounts, {
     ...{ id: LOCAL, secret, type: 'service', scopes: ['service'] },
@@ -137,7 +137,7 @@ async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): 
     const secrets = { old: undefined, new: secret }
     await accounts.changeSecret(DEFAULT_NAMESPACE, LOCAL, secrets, ERROR_ID)
   }
-  await writeOwnerFile(file, `${JSON.stringify({ id: LOCAL, secret })}\n`)
+  await writePrivateFile(file, `${JSON.stringify({ id: LOCAL, secret })}\n`)
 }
 
 /** False: there is one. */

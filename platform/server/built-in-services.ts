@@ -1,7 +1,7 @@
 import { createPrivateKey, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { createSecretHasher } from '../../core/auth/token/secret-hash.ts'
-import type { Gate } from '../../core/contracts/auth.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { EventTopic } from '../../core/contracts/events.ts'
 import type { Service as RegisteredService } from '../../core/contracts/registry.ts'
 import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
@@ -59,7 +59,7 @@ export interface BuiltInContext {
   readonly gateway: GatewayPart
   readonly host: ServiceHost
   /** Decides who may call them from outside. */
-  readonly gate: Gate
+  readonly gate: Authorizer
   /** Decides where they connect for others than operators. */
   readonly egress: EgressPolicy
   readonly toLog: (service: string) => ServiceLog

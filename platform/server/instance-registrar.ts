@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Door, Doors } from '../../adapters/runtime/process/instance-registrar.ts'
+import type {
+  InstanceRegistrar,
+  RegisteredInstance,
+} from '../../adapters/runtime/process/instance-registrar.ts'
 import type { Node, Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
 import type { Workload } from '../../core/contracts/runtime.ts'
 import { RESOLVED } from '../../core/upstream/parse-node.ts'
@@ -10,7 +13,7 @@ import { register } from '../../sdk/service/registration.ts'
 import { OWNER, toOwner } from '../../services/registry/nodes/node-owner.ts'
 import { toAccountId } from '../../services/runtime/accounts.ts'
 
-export interface RuntimeDoorsOptions {
+export interface InstanceRegistrarOptions {
   /** Where services of a namespace are registered. */
   readonly registryOf: (namespace: string) => Registry
   readonly log: ServiceLog
@@ -25,7 +28,10 @@ const HEALTH_PAUSE_MS = 50
 const SETTLE_MS = 300
 
 /** What a runtime of processes asks of the platform, answered from its registries and by the copies themselves. */
-export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Doors {
+export function createInstanceRegistrar({
+  registryOf,
+  log,
+}: InstanceRegistrarOptions): InstanceRegistrar {
   /** Names that instances registered by, which are mostly those of their workloads. */
   const names = new Map<string, string>()
   return {
@@ -55,7 +61,7 @@ export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Do
       }
     },
 
-    async register(workload, instance, address): Promise<Door> {
+    async register(workload, instance, address): Promise<RegisteredInstance> {
       const entry = toEntry(workload, instance, address)
       const registry = registryOf(workload.namespace)
       let registration = await register({ registry, entry, log })

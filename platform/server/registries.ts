@@ -4,7 +4,7 @@ import type { Registry, Service } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { type OpenedRegistry, openRegistry } from '../../sdk/registry/open-registry.ts'
-import { hearFirstAnswer } from '../gateway/registry-readiness.ts'
+import { trackReadiness } from '../gateway/registry-readiness.ts'
 
 /** A registry that holds, besides what is registered with it, the services of the configuration. */
 export interface ConfiguredRegistry {
@@ -34,7 +34,7 @@ export function createConfiguredRegistry(
     return { registry: own, loaded: Promise.resolve(), problem: () => undefined, replace }
   const { registry, loaded, close } =
     typeof source === 'string' ? openRegistry(source, { tokens }) : lend(source)
-  const other = hearFirstAnswer({ ...registry, watch: registry.watch!, close })
+  const other = trackReadiness({ ...registry, watch: registry.watch!, close })
   const joined = createJoinedRegistry(own, other.registry)
   return { registry: joined, loaded, problem: other.problem, replace }
 }

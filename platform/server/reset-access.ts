@@ -16,7 +16,7 @@ import type { Settings } from '../settings/settings.ts'
 import { type AdminPassword, PASSWORD_FILE } from './bootstrap-accounts.ts'
 import { openDataFolder, toFolderPath } from './files/data-folder.ts'
 import { toOwnFolder } from './files/own-folder.ts'
-import { writeOwnerFile } from './files/private-file.ts'
+import { writePrivateFile } from './files/private-file.ts'
 import { openEvents, toEventsLimits } from './open/events.ts'
 import { openStore } from './open/store.ts'
 
@@ -70,7 +70,7 @@ async function reset(settings: Settings, path: string): Promise<AccessReset> {
     const password = randomBytes(PASSWORD_BYTES).toString('base64url')
     const file = join(toOwnFolder(path), PASSWORD_FILE)
     // First: an account whose password is unknown is of no use.
-    await writeOwnerFile(file, `${password}\n`)
+    await writePrivateFile(file, `${password}\n`)
     const accounts = createAccounts({ store, hasher: createSecretHasher('auth'), nowMs: Date.now })
     const rules = await resetAccess({ accounts, rules: createRules(store) }, password)
     const notAudited = await writeAudit(settings, path).then(

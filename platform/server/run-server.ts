@@ -1,17 +1,17 @@
 import { readAll } from '../admin/metrics/read-all.ts'
 import { createProcessAdmin } from '../admin/process-admin.ts'
-import { findOddities } from '../config/lint.ts'
+import { lintConfiguration } from '../config/lint.ts'
 import { configurationFrom } from '../config/load.ts'
 import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
 import { createReloader } from '../config/reloader.ts'
 import { hasTerminal } from '../gateway/banner.ts'
 import { pluginFiles } from '../plugins/load.ts'
 import { createLog } from '../process/log.ts'
-import { logWarnings, obeySignals, surviveFaults } from '../process/signals.ts'
+import { handleSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
 import { parseAddress } from '../settings/values.ts'
-import { obeyRestarts } from '../workers/on-sigusr2.ts'
+import { restartOnSigusr2 } from '../workers/on-sigusr2.ts'
 import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
 
@@ -49,8 +49,8 @@ export async function runServer(
     await server?.drain()
     await admin.close()
   }
-  obeySignals({ ...admin, stop, reload: () => watched?.reload(), what: 'server' }, log)
-  obeyRestarts(undefined, log)
+  handleSignals({ ...admin, stop, reload: () => watched?.reload(), what: 'server' }, log)
+  restartOnSigusr2(undefined, log)
   const server = await starting.catch((error: unknown) => {
     if (!stopper.signal.aborted) throw error
   })
@@ -60,11 +60,11 @@ export async function runServer(
     metrics: () => readAll(server.api.measured),
     drainDelayMs: () => server.api.inForce.configuration.settings.drainDelayMs,
   })
-  surviveFaults(log)
+  logUncaughtExceptions(log)
   const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
   watched = reloadOnChange(createReloader(load, server.reload, log), files, log)
   printServerBanner({ ...server, admin: admin.url }, configuration, log)
   admin.warn()
-  for (const oddity of findOddities(configuration, 'server')) log.warn(oddity)
+  for (const oddity of lintConfiguration(configuration, 'server')) log.warn(oddity)
   return server
 }

@@ -10,14 +10,14 @@ import type { Server } from './server.ts'
 const WILDCARD_AUTHORITY = /(?<=\/\/)(?:\[::\]|0\.0\.0\.0)(?=:)/
 
 /** What is shown of a server. */
-export interface ShownServer extends Omit<Server, 'api' | 'reload' | 'drain' | 'close'> {
+export interface ServerBannerInput extends Omit<Server, 'api' | 'reload' | 'drain' | 'close'> {
   /** Where health and metrics are told; undefined: nowhere. */
   readonly admin?: string | undefined
 }
 
 /** Tells that the server is there: a few lines on a terminal, one log line elsewhere. */
 export function printServerBanner(
-  server: ShownServer,
+  server: ServerBannerInput,
   configuration: Configuration,
   log: Log,
 ): void {
@@ -26,13 +26,16 @@ export function printServerBanner(
 }
 
 /** Logs are stored and read by others: they name the file of the password, never the password. */
-function toLogged({ adminPassword }: ShownServer) {
+function toLogged({ adminPassword }: ServerBannerInput) {
   const file = adminPassword?.file
   return file === undefined ? {} : { adminPasswordFile: file }
 }
 
 /** The lines for a terminal. Exported for its test. */
-export function formatServerBanner(server: ShownServer, configuration: Configuration): string {
+export function formatServerBanner(
+  server: ServerBannerInput,
+  configuration: Configuration,
+): string {
   const { version, registry, store, broker, events, gateway, proxy, ...fields } = toFields(
     server,
     configuration,
@@ -49,7 +52,7 @@ export function formatServerBanner(server: ShownServer, configuration: Configura
 }
 
 /** The initial password of `admin`, at the first start only. */
-function formatPassword({ adminPassword }: ShownServer): string | undefined {
+function formatPassword({ adminPassword }: ServerBannerInput): string | undefined {
   if (adminPassword === undefined) return undefined
   const { password, file } = adminPassword
   return file === undefined
@@ -57,7 +60,7 @@ function formatPassword({ adminPassword }: ShownServer): string | undefined {
     : `${password} (shown once; also in ${file})`
 }
 
-function toFields(server: ShownServer, { settings, file }: Configuration) {
+function toFields(server: ServerBannerInput, { settings, file }: Configuration) {
   const { profile, registry, store, broker, events, enableTls } = settings
   const proxy = formatAddress(server.proxyAddress)
   const scheme = enableTls ? 'https' : 'http'

@@ -3,10 +3,10 @@ import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
-import { inTime } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/with-timeout.ts'
 import { hideSecret } from '../../lib/text/redact-url.ts'
 import type { Domains } from '../gateway/routing/domains.ts'
-import { withOwnServices } from './with-local-services.ts'
+import { withLocalServices } from './with-local-services.ts'
 
 /** The registries of a server, one for each domain. */
 export interface ServerRegistries extends Domains {
@@ -85,7 +85,7 @@ export async function openServerRegistries(
 
     async check() {
       try {
-        await inTime(Promise.resolve(registry.listServices()), CHECK_MS)
+        await withTimeout(Promise.resolve(registry.listServices()), CHECK_MS)
       } catch (error) {
         const reason = (error as Error).message
         throw new Error(`the registry ${hideSecret(text)} cannot be used: ${reason}`, {
@@ -110,7 +110,7 @@ async function load(
     const { createKubernetesRegistry } = await import('../../adapters/registry/kubernetes.ts')
     return (domain) =>
       domain === DEFAULT_DOMAIN
-        ? withOwnServices(createKubernetesRegistry({ onProblem: onWarning }), isOwn)
+        ? withLocalServices(createKubernetesRegistry({ onProblem: onWarning }), isOwn)
         : { ...createStaticRegistry([]), name: 'kubernetes' }
   }
   const { createConsulRegistry } = await import('../../adapters/registry/consul.ts')

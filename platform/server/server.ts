@@ -5,14 +5,14 @@ import { createEgressPolicy } from '../../core/egress/egress-policy.ts'
 import type { TlsSource } from '../../core/listener/tls/tls.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import { createNetwork } from '../../domain/mesh/network.ts'
-import { type Closing, createClosing } from '../../lib/async/disposer.ts'
+import { createClosing, type Disposer } from '../../lib/async/disposer.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
 import type { Configuration } from '../config/load.ts'
 import { startDashboard } from '../dashboard/dashboard.ts'
 import { chooseListener } from '../gateway/choose-listener.ts'
 import { createExpectedServices } from '../gateway/expected-services.ts'
-import { type Api, startApi } from '../gateway/gateway-server.ts'
-import { createToldGateway } from '../gateway/gateway-view.ts'
+import { type GatewayServer, startGatewayServer } from '../gateway/gateway-server.ts'
+import { createGatewaySource } from '../gateway/gateway-view.ts'
 import type { EventSinks } from '../gateway/handlers.ts'
 import { buildPlugins } from '../plugins/build.ts'
 import { planDashboardPlugins } from '../plugins/plan.ts'
@@ -61,9 +61,9 @@ export interface Server {
   /** Names of the built-in services. */
   readonly services: readonly string[]
   /** The gateway, for whoever tells of it. */
-  readonly api: Omit<Api, 'reload' | 'drain' | 'close'>
-  /** As of {@link Api}. */
-  readonly reload: Api['reload']
+  readonly api: Omit<GatewayServer, 'reload' | 'drain' | 'close'>
+  /** As of {@link GatewayServer}. */
+  readonly reload: GatewayServer['reload']
   /** Finishes what is running, requests first, then calls, up to `drain_timeout` each, then {@link close}. */
   readonly drain: () => Promise<void>
   /** Ends everything, in the reverse order of the start. */
@@ -86,7 +86,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-async function open(options: ServerOptions, closing: Closing): Promise<Server> {
+async function open(options: ServerOptions, closing: Disposer): Promise<Server> {
   const { configuration, log, signal, listeners = () => [], canShowPassword = true } = options
   const { settings } = configuration
   let { drainTimeoutMs } = settings
@@ -144,7 +144,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     ...settings,
     listeners: () => [...own, ...listeners()].filter((each) => each !== undefined),
   })
-  const told = createToldGateway({ registry, domains, gate })
+  const told = createGatewaySource({ registry, domains, gate })
   const services = await startServices(
     {
       settings,
@@ -173,7 +173,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
 
   const tls = await openServerTls(settings, log, made, folder)
   closing.add(() => tls?.close())
-  const api = await startApi({
+  const api = await startGatewayServer({
     configuration,
     log,
     registry,
@@ -241,7 +241,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
 /** Makes and starts the built-in services, one after the other. They are stopped together, then closed in order. */
 async function startServices(
   context: BuiltInContext,
-  closing: Closing,
+  closing: Disposer,
   signal: AbortSignal | undefined,
 ): Promise<readonly BuiltIn[]> {
   const started: BuiltIn[] = []

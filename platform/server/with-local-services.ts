@@ -8,7 +8,10 @@ import { notImplemented } from '../../sdk/errors.ts'
  *
  * @param isOwn whether a node at this address is one of this server's own.
  */
-export function withOwnServices(registry: Registry, isOwn: (address: string) => boolean): Registry {
+export function withLocalServices(
+  registry: Registry,
+  isOwn: (address: string) => boolean,
+): Registry {
   const own = createMemoryRegistry()
   const check = ({ nodes }: Service): void => {
     if (nodes.every(({ address }) => isOwn(address))) return

@@ -1,7 +1,7 @@
 import { isWildcardHost } from '../../core/http/wildcard-host.ts'
 import { PROFILES, type ProfileName } from '../profiles.ts'
 import { type Command, SETTINGS, type Setting, type Settings } from './settings.ts'
-import { type Given, type GivenSettings, keysOf, splitList } from './sources.ts'
+import { keysOf, type SettingInput, type SettingsInput, splitList } from './sources.ts'
 import { type Address, formatAddress } from './values.ts'
 
 /** The settings of a command as it has them, in table order; of `mx server` with the defaults of the profile `local`. */
@@ -15,8 +15,8 @@ export function listSettings(command: Command): readonly Setting<unknown>[] {
 }
 
 /** What `mx server` is told by its profile, and by itself, where nobody says anything. */
-export function readProfile(name: ProfileName): GivenSettings {
-  const given = new Map<keyof Settings, Given>()
+export function readProfile(name: ProfileName): SettingsInput {
+  const given = new Map<keyof Settings, SettingInput>()
   for (const key of keysOf('server')) {
     const { kind, inServer } = SETTINGS[key]
     const text = PROFILES[name].settings[key] ?? inServer?.default
@@ -28,7 +28,7 @@ export function readProfile(name: ProfileName): GivenSettings {
 }
 
 /** What is wrong with settings of `mx server` that are right each by itself, a line each. */
-export function checkServer(settings: Settings, given: GivenSettings): readonly string[] {
+export function checkServer(settings: Settings, given: SettingsInput): readonly string[] {
   const problems: string[] = []
   const sourceOf = (key: keyof Settings): string => given.get(key)?.source ?? SETTINGS[key].name
   const { registry, store, configSecretKey } = settings

@@ -2,10 +2,10 @@ import { type Environment, findMisspeltVariables } from '../../lib/config/unknow
 import { type Command, SETTINGS, type Settings } from './settings.ts'
 import {
   findSetting,
-  type Given,
-  type GivenSettings,
   keysOf,
   SETTING_KEYS,
+  type SettingInput,
+  type SettingsInput,
   splitList,
 } from './sources.ts'
 
@@ -16,8 +16,8 @@ const PART = /^MX_(?:API_|SERVER_)?(AUTH|BROKER|EVENTS|REGISTRY|STORE)_(ADDRESS|
  * only the gateway reads, before `MX_<NAME>`.
  * An empty variable counts as unset; a single blank does not (specification: Namespace).
  */
-export function readEnvironment(env: Environment, command: Command = 'api'): GivenSettings {
-  const given = new Map<keyof Settings, Given>()
+export function readEnvironment(env: Environment, command: Command = 'api'): SettingsInput {
+  const given = new Map<keyof Settings, SettingInput>()
   for (const key of keysOf(command)) {
     const { name, kind, only, variable: other } = SETTINGS[key]
     const prefixes = [

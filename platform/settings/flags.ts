@@ -4,16 +4,16 @@ import {
   explainElsewhere,
   findSetting,
   findWrongValues,
-  type Given,
-  type GivenSettings,
   keysOf,
+  type SettingInput,
   SettingsError,
+  type SettingsInput,
   splitList,
 } from './sources.ts'
 
 /** What flags say. */
 interface ParsedFlags {
-  readonly given: GivenSettings
+  readonly given: SettingsInput
   /** Unknown flags, missing values, single values given twice, and words that are no flags; a line each. */
   readonly problems: readonly string[]
 }
@@ -23,7 +23,7 @@ interface ParsedFlags {
  *
  * @throws {SettingsError} naming every problem, and values that are wrong; those alone are left to whoever merges them.
  */
-export function readFlags(words: readonly string[], command: Command = 'api'): GivenSettings {
+export function readFlags(words: readonly string[], command: Command = 'api'): SettingsInput {
   const { given, problems } = parseFlags(words, command)
   if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
   return given
@@ -36,7 +36,7 @@ export function readFlags(words: readonly string[], command: Command = 'api'): G
  * numbers into numbers, so a namespace of one blank would arrive as 0.
  */
 export function parseFlags(words: readonly string[], command: Command = 'api'): ParsedFlags {
-  const given = new Map<keyof Settings, Given>()
+  const given = new Map<keyof Settings, SettingInput>()
   const problems: string[] = []
   for (let i = 0; i < words.length; i++) {
     const word = words[i]!

@@ -1,8 +1,8 @@
 import type { Settings } from './settings.ts'
-import type { GivenSettings } from './sources.ts'
+import type { SettingsInput } from './sources.ts'
 
 /** What is wrong with how listeners were asked for, one line each. */
-export function checkListening(settings: Settings, given: GivenSettings): string[] {
+export function checkListening(settings: Settings, given: SettingsInput): string[] {
   const { listener, enableTls, http2, http2Address, tlsClientCa, tlsClientAuth } = settings
   const problems: string[] = []
   const report = (key: keyof Settings, problem: string): void => {

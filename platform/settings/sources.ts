@@ -3,7 +3,7 @@ import { checkListening } from './listening.ts'
 import { type Command, SETTINGS, type Settings } from './settings.ts'
 
 /** A setting as somebody wrote it. */
-export interface Given {
+export interface SettingInput {
   /** How errors call it: `--workers`, `MX_WORKERS`, `mx.yaml:3:1: workers`. */
   readonly source: string
   /** One element for `text` and `switch`. */
@@ -11,7 +11,7 @@ export interface Given {
 }
 
 /** What one source (flags, environment, file) gives. */
-export type GivenSettings = ReadonlyMap<keyof Settings, Given>
+export type SettingsInput = ReadonlyMap<keyof Settings, SettingInput>
 
 /** Bad input of whoever starts the gateway, one problem a line. Exit status 2. */
 export class SettingsError extends Error {
@@ -25,17 +25,17 @@ export class SettingsError extends Error {
 }
 
 /** What `sources` give together: of each setting, the first source that names it wins. */
-export function mergeGiven(...sources: readonly GivenSettings[]): GivenSettings {
+export function mergeInputs(...sources: readonly SettingsInput[]): SettingsInput {
   return new Map(sources.toReversed().flatMap((source) => [...source]))
 }
 
 /**
- * The settings that `sources` give together, as {@link mergeGiven}; the others have their defaults.
+ * The settings that `sources` give together, as {@link mergeInputs}; the others have their defaults.
  *
  * @throws {SettingsError} with every problem at once.
  */
-export function mergeSettings(...sources: readonly GivenSettings[]): Settings {
-  const all = mergeGiven(...sources)
+export function mergeSettings(...sources: readonly SettingsInput[]): Settings {
+  const all = mergeInputs(...sources)
   const wrong = findWrongValues(all)
   if (wrong.length > 0) throw new SettingsError(wrong)
   const parsed = SETTING_KEYS.map((key) => [
@@ -50,7 +50,7 @@ export function mergeSettings(...sources: readonly GivenSettings[]): Settings {
 }
 
 /** What is wrong with single values, a line each. What goes together is for {@link mergeSettings}. */
-export function findWrongValues(all: GivenSettings): readonly string[] {
+export function findWrongValues(all: SettingsInput): readonly string[] {
   return SETTING_KEYS.flatMap((key) => {
     const given = all.get(key)
     try {

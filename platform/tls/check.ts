@@ -1,15 +1,15 @@
 import type { Settings } from '../settings/settings.ts'
-import type { GivenSettings } from '../settings/sources.ts'
+import type { SettingsInput } from '../settings/sources.ts'
 import { SELF_SIGNED } from '../settings/tls.ts'
 
 const ACME_KEYS = ['acmeHosts', 'acmeAsk', 'acmeEmail', 'acmeEabKid', 'acmeEabKey'] as const
 
 /** What is wrong with settings of certificates that are right each by itself, a line each. */
-export function checkTls(settings: Settings, given: GivenSettings): readonly string[] {
+export function checkTls(settings: Settings, given: SettingsInput): readonly string[] {
   return settings.enableAcme ? checkAcme(settings, given) : checkFiles(settings, given)
 }
 
-function checkAcme({ acmeEabKid, acmeEabKey }: Settings, given: GivenSettings): readonly string[] {
+function checkAcme({ acmeEabKid, acmeEabKey }: Settings, given: SettingsInput): readonly string[] {
   const problems: string[] = []
   if ((acmeEabKid === '') !== (acmeEabKey === ''))
     problems.push(
@@ -20,7 +20,7 @@ function checkAcme({ acmeEabKid, acmeEabKey }: Settings, given: GivenSettings): 
 
 function checkFiles(
   { enableTls, tlsCertFiles, tlsKeyFiles }: Settings,
-  given: GivenSettings,
+  given: SettingsInput,
 ): readonly string[] {
   const acme = ACME_KEYS.map((key) => given.get(key)).find((one) => one !== undefined)
   if (acme !== undefined && !given.has('enableAcme'))

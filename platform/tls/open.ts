@@ -1,4 +1,4 @@
-import { loadTls, type TlsPair, type TlsSource } from '../../core/listener/tls/tls.ts'
+import { type Certificate, loadTls, type TlsSource } from '../../core/listener/tls/tls.ts'
 import type { Store } from '../../domain/store/store.ts'
 import type { SecretKeys } from '../acme/records.ts'
 import type { Log } from '../process/log.ts'
@@ -15,7 +15,7 @@ export interface TlsParts {
   /** Where a self-signed one is, may begin with `~/`; undefined: in no file. */
   readonly folder: string | undefined
   /** Served while the files of somebody else do not load, as of {@link loadTls}. @default nothing is */
-  readonly last?: readonly TlsPair[] | undefined
+  readonly last?: readonly Certificate[] | undefined
 }
 
 /**

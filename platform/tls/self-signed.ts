@@ -3,11 +3,11 @@ import { mkdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { isDnsName } from '../../core/http/host-name.ts'
-import { createTlsPairs } from '../../core/listener/tls/certificates.ts'
-import { type TlsPair, type TlsSource, toTlsPair } from '../../core/listener/tls/tls.ts'
+import { createCertificateSource } from '../../core/listener/tls/certificates.ts'
+import { type Certificate, type TlsSource, toTlsPair } from '../../core/listener/tls/tls.ts'
 import type { Log } from '../process/log.ts'
 import { toFolderPath } from '../server/files/data-folder.ts'
-import { readOwnerFile, writeOwnerFile } from '../server/files/private-file.ts'
+import { readPrivateFile, writePrivateFile } from '../server/files/private-file.ts'
 
 export interface SelfSignedOptions {
   /** Where it is kept, for its owner alone; may begin with `~/`; undefined: it is made at every start. */
@@ -36,11 +36,11 @@ export async function openSelfSigned(options: SelfSignedOptions): Promise<TlsSou
   const certFile = folder && join(folder, 'self_signed.crt')
   const keyFile = folder && join(folder, 'self_signed.key')
   const warn = (message: string): void => log.warn(message)
-  const tls = createTlsPairs()
+  const tls = createCertificateSource()
 
-  async function read(): Promise<TlsPair | undefined> {
+  async function read(): Promise<Certificate | undefined> {
     if (certFile === undefined || keyFile === undefined) return undefined
-    const [cert, key] = await Promise.all([readOwnerFile(certFile), readOwnerFile(keyFile)])
+    const [cert, key] = await Promise.all([readPrivateFile(certFile), readPrivateFile(keyFile)])
     if (cert === undefined || key === undefined) return undefined
     try {
       const pair = toTlsPair({ cert, key }, { cert: certFile, key: keyFile }, () => {})
@@ -54,12 +54,12 @@ export async function openSelfSigned(options: SelfSignedOptions): Promise<TlsSou
     }
   }
 
-  async function make(): Promise<TlsPair> {
+  async function make(): Promise<Certificate> {
     const { cert, key } = await createSelfSigned(listNames(), nowMs())
     if (folder !== undefined && certFile !== undefined && keyFile !== undefined) {
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      await writeOwnerFile(keyFile, key)
-      await writeOwnerFile(certFile, cert)
+      await writePrivateFile(keyFile, key)
+      await writePrivateFile(certFile, cert)
       log.info(
         `a self-signed certificate was made; to trust it: curl --cacert ${certFile}, NODE_EXTRA_CA_CERTS=${certFile}, or add it to the authorities of the browser`,
       )

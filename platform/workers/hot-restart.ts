@@ -13,14 +13,14 @@ export interface SteerAnswer {
   readonly unsteered: string
 }
 /** What a worker that was told to leave answers: it does not listen any more. */
-export const LEFT = 'left' as const
+export const CLOSED_LISTENER = 'left' as const
 
 /** How long a connection may take from its first packet until it can be accepted: what clients are away from us. */
 const HANDSHAKE_MS = 500
 /** Whether Linux gives what waits for a socket that is closed to others on its port. */
 const MIGRATE_FILE = '/proc/sys/net/ipv4/tcp_migrate_req'
 
-export interface HandOverOptions {
+export interface HotRestartOptions {
   /** The processes that end, some of them perhaps before they serve. */
   readonly from: readonly Worker[]
   /** One of those that go on, the first to listen. */
@@ -36,7 +36,7 @@ export interface HandOverOptions {
  * Lets processes end whose port others serve already. Those others have all new connections first; once nothing
  * can be on its way to the old ones any more, these close the port, and finish what they have. Resolves when the port is only the others'.
  */
-export async function handOver(options: HandOverOptions): Promise<void> {
+export async function hotRestart(options: HotRestartOptions): Promise<void> {
   const { from, to, sockets, timeoutMs, log } = options
   const { unsteered = '' } = (await ask<SteerAnswer>(to, { steer: sockets }, isSteerAnswer)) ?? {}
   if (unsteered !== '' && !isMigrating())
@@ -52,7 +52,7 @@ export async function handOver(options: HandOverOptions): Promise<void> {
 async function endLater(worker: Worker, timeoutMs: number): Promise<void> {
   const timer = setTimeout(() => worker.process.kill('SIGKILL'), Math.min(timeoutMs, 2 ** 31 - 1))
   worker.once('exit', () => clearTimeout(timer))
-  await ask(worker, 'leave', (message) => message === LEFT)
+  await ask(worker, 'leave', (message) => message === CLOSED_LISTENER)
 }
 
 /** What a worker answers; undefined: it has ended. */

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster'
 
 /** What a worker process is asked. */
-export interface Question {
+export interface IpcRequest {
   readonly ask: string
   readonly id: number
 }
@@ -12,7 +12,7 @@ interface Answer {
   readonly value: unknown
 }
 
-export interface AskOptions<T> {
+export interface IpcOptions<T> {
   /** How long the workers may take, milliseconds. @default 5000 */
   readonly timeoutMs?: number
   /** Whether nobody else has to answer after one who says this. @default never */
@@ -20,12 +20,12 @@ export interface AskOptions<T> {
 }
 
 /** Asks worker processes, over the channel that they have to the first one. */
-export interface Questions {
+export interface IpcClient {
   /** What each of them says, by its id; undefined: it has not in time or by when there was enough, or cannot be asked. */
   readonly ask: <T>(
     workers: Iterable<Worker>,
     ask: string,
-    options?: AskOptions<T>,
+    options?: IpcOptions<T>,
   ) => Promise<Map<number, T | undefined>>
 }
 
@@ -35,7 +35,7 @@ type Waiting = Map<number, (value?: unknown) => void>
 /** What is asked takes milliseconds; a worker that is busy for longer is no help. */
 const ANSWER_MS = 5000
 
-export function createQuestions(): Questions {
+export function createIpcClient(): IpcClient {
   const channels = new WeakMap<Worker, Waiting>()
   let last = 0
 
@@ -64,14 +64,14 @@ export function createQuestions(): Questions {
       const timer = setTimeout(end, timeoutMs)
       waiting.set(id, end)
       if (!worker.isConnected()) return end()
-      worker.send({ ask, id } satisfies Question, (error) => {
+      worker.send({ ask, id } satisfies IpcRequest, (error) => {
         if (error !== null) end()
       })
     })
   }
 
   return {
-    async ask<T>(workers: Iterable<Worker>, ask: string, options: AskOptions<T> = {}) {
+    async ask<T>(workers: Iterable<Worker>, ask: string, options: IpcOptions<T> = {}) {
       const { timeoutMs = ANSWER_MS, isEnough } = options
       const told = new Map<number, T | undefined>()
       await new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ export function createQuestions(): Questions {
 }
 
 /** In a worker: answers what is asked, by name. What is never answered is asked in vain. */
-export function answerQuestions(answers: Readonly<Record<string, () => unknown>>): void {
+export function serveIpc(answers: Readonly<Record<string, () => unknown>>): void {
   process.on('message', async (message: unknown) => {
     if (!isQuestion(message) || !Object.hasOwn(answers, message.ask)) return
     const value = await answers[message.ask]!()
@@ -98,7 +98,7 @@ export function answerQuestions(answers: Readonly<Record<string, () => unknown>>
   })
 }
 
-function isQuestion(message: unknown): message is Question {
+function isQuestion(message: unknown): message is IpcRequest {
   return typeof message === 'object' && message !== null && 'ask' in message
 }
 

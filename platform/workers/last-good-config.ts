@@ -1,12 +1,12 @@
 import type { Worker } from 'node:cluster'
-import type { TlsPair } from '../../core/listener/tls/tls.ts'
+import type { Certificate } from '../../core/listener/tls/tls.ts'
 
 /** What a worker has read from files and serves by: for one that is started in its place while what they hold by then is refused. */
 export interface LastGood {
   /** Text of the configuration file; empty: there is none. */
   readonly config: string
   /** Those of certificate files. */
-  readonly pairs: readonly TlsPair[]
+  readonly pairs: readonly Certificate[]
   /** PEM text of who issues the certificates of clients; empty: nobody does. */
   readonly clientCa: string
 }
@@ -21,7 +21,7 @@ interface Told {
 }
 
 /** In the primary: remembers what its workers serve by, each of which is to be given to the function returned. */
-export function keepLastGood(): (worker: Worker) => void {
+export function storeLastGood(): (worker: Worker) => void {
   let kept: LastGood | undefined
   let newest = 0
   return (worker) =>
@@ -36,7 +36,7 @@ export function keepLastGood(): (worker: Worker) => void {
 }
 
 /** In a worker: what others served by; undefined: none has said. */
-export function askLastGood(): Promise<LastGood | undefined> {
+export function requestLastGood(): Promise<LastGood | undefined> {
   return new Promise((resolve) => {
     const onMessage = (told: Told | undefined): void => {
       if (told?.lastGood !== 'told') return
@@ -49,7 +49,7 @@ export function askLastGood(): Promise<LastGood | undefined> {
 }
 
 /** In a worker: what it serves by from now on. */
-export function tellLastGood(value: LastGood): void {
+export function publishLastGood(value: LastGood): void {
   say({ lastGood: 'tell', value })
 }
 

@@ -7,7 +7,7 @@ const HINT = 'a gateway started with mx api and --hot_restart, or several --work
  *
  * @param replace undefined: there is nothing to replace, which the log tells; the system would end the process.
  */
-export function obeyRestarts(replace: (() => Promise<void>) | undefined, log: Log): void {
+export function restartOnSigusr2(replace: (() => Promise<void>) | undefined, log: Log): void {
   let asked = 0
   const loop = async (replaceAll: () => Promise<void>): Promise<void> => {
     for (let done = 0; done < asked; ) {

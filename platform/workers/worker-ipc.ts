@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { EVERY_SOCKET, steerConnections } from '../../core/listener/reuseport-steering.ts'
-import type { Api } from '../gateway/gateway-server.ts'
-import { LEFT, type SteerAnswer } from './hot-restart.ts'
-import type { Question } from './ipc-rpc.ts'
+import type { GatewayServer } from '../gateway/gateway-server.ts'
+import { CLOSED_LISTENER, type SteerAnswer } from './hot-restart.ts'
+import type { IpcRequest } from './ipc-rpc.ts'
 import { READY, type WorkerOrder } from './workers.ts'
 
 export interface WorkerActions {
@@ -12,8 +12,11 @@ export interface WorkerActions {
 }
 
 /** Makes a worker do what its primary says, once it has said that it serves. */
-export function obeyPrimary(api: Pick<Api, 'listener' | 'port'>, actions: WorkerActions): void {
-  process.on('message', (order: WorkerOrder | Question) => {
+export function handlePrimaryMessages(
+  api: Pick<GatewayServer, 'listener' | 'port'>,
+  actions: WorkerActions,
+): void {
+  process.on('message', (order: WorkerOrder | IpcRequest) => {
     if (order === 'drain') actions.drain()
     else if (order === 'reload') actions.reload()
     else if (order === 'leave') void leave(actions)
@@ -33,11 +36,11 @@ async function leave({ drain }: WorkerActions): Promise<void> {
   await turn()
   await turn()
   drain(true)
-  process.send?.(LEFT)
+  process.send?.(CLOSED_LISTENER)
 }
 
 async function steer(
-  { listener, port }: Pick<Api, 'listener' | 'port'>,
+  { listener, port }: Pick<GatewayServer, 'listener' | 'port'>,
   index: number,
 ): Promise<string> {
   // The primary accepts for those on node:http: no connection is any worker's before it has taken it.

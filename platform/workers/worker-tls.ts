@@ -1,6 +1,9 @@
 import type { Worker } from 'node:cluster'
-import { createTlsPairs, type TlsPairs } from '../../core/listener/tls/certificates.ts'
-import type { TlsPair, TlsSource } from '../../core/listener/tls/tls.ts'
+import {
+  type CertificateSource,
+  createCertificateSource,
+} from '../../core/listener/tls/certificates.ts'
+import type { Certificate, TlsSource } from '../../core/listener/tls/tls.ts'
 
 /** What a worker asks the primary for: all certificates, or one for a name. */
 type Asked = { readonly tls: 'all' } | { readonly tls: 'name'; readonly serverName: string }
@@ -10,7 +13,7 @@ interface Told {
   readonly tls: 'pairs'
   readonly isStrict: boolean
   /** Those it has not been told yet: there may be thousands. */
-  readonly added: readonly (readonly [number, TlsPair])[]
+  readonly added: readonly (readonly [number, Certificate])[]
   /** All there are, in order. */
   readonly all: readonly number[]
 }
@@ -38,18 +41,18 @@ function refuseTls(worker: Worker): void {
 }
 
 function sharePairs(tls: TlsSource): (worker: Worker) => void {
-  const numbers = new WeakMap<TlsPair, number>()
+  const numbers = new WeakMap<Certificate, number>()
   /** What each worker that has asked knows. */
   const known = new Map<Worker, ReadonlySet<number>>()
   let last = 0
 
-  function toNumber(pair: TlsPair): number {
+  function toNumber(pair: Certificate): number {
     const number = numbers.get(pair) ?? ++last
     numbers.set(pair, number)
     return number
   }
 
-  function tell(worker: Worker, pairs: readonly TlsPair[]): void {
+  function tell(worker: Worker, pairs: readonly Certificate[]): void {
     const before = known.get(worker)
     const all = pairs.map(toNumber)
     const numbered = pairs.map((pair, i) => [all[i]!, pair] as const)
@@ -84,9 +87,9 @@ function send(worker: Worker, told: Told | Done | NoTls): void {
  */
 export function receiveTls(): Promise<TlsSource> {
   const requests = new Map<string, () => void>()
-  const known = new Map<number, TlsPair>()
+  const known = new Map<number, Certificate>()
   const ask = (asked: Asked): boolean | undefined => process.send?.(asked)
-  let tls: TlsPairs | undefined
+  let tls: CertificateSource | undefined
 
   function request(serverName: string): Promise<void> {
     // Who else asks for the name meanwhile need not wait: the certificate is told to all.
@@ -95,7 +98,7 @@ export function receiveTls(): Promise<TlsSource> {
     return new Promise((resolve) => requests.set(serverName, resolve))
   }
 
-  function toPairs({ added, all }: Told): readonly TlsPair[] {
+  function toPairs({ added, all }: Told): readonly Certificate[] {
     for (const [number, pair] of added) known.set(number, pair)
     const there = new Set(all)
     for (const number of known.keys()) if (!there.has(number)) known.delete(number)
@@ -116,7 +119,7 @@ export function receiveTls(): Promise<TlsSource> {
         requests.delete(told.serverName)
       }
       if (told?.tls !== 'pairs') return
-      tls ??= createTlsPairs({ isStrict: told.isStrict, request })
+      tls ??= createCertificateSource({ isStrict: told.isStrict, request })
       tls.use(toPairs(told))
       resolve(tls)
     })

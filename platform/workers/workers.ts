@@ -3,8 +3,8 @@ import { WORKER_COUNT_VARIABLE } from '../../core/limits/worker-count.ts'
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
 import { type Address, formatAddress } from '../settings/values.ts'
-import { handOver, type SteerOrder } from './hot-restart.ts'
-import { type AskOptions, createQuestions } from './ipc-rpc.ts'
+import { hotRestart, type SteerOrder } from './hot-restart.ts'
+import { createIpcClient, type IpcOptions } from './ipc-rpc.ts'
 
 /** What the primary tells its workers: to drain, the same while others go on serving the port, to read the configuration again; and what `hand-over.ts` asks. */
 export type WorkerOrder = 'drain' | 'leave' | 'reload' | SteerOrder
@@ -34,7 +34,7 @@ export interface Workers {
   /** What those say that serve at present, by their ids; undefined: they have not by when there was enough, or the time was over. */
   readonly ask: <T>(
     what: string,
-    options?: AskOptions<T>,
+    options?: IpcOptions<T>,
   ) => Promise<ReadonlyMap<number, T | undefined>>
   /** Starts no other in the place of one that ends. */
   readonly leave: () => void
@@ -90,7 +90,7 @@ export async function startWorkers({
   const serving = new Set<Worker>()
   /** Others are there in their place. */
   const replaced = new Set<Worker>()
-  const questions = createQuestions()
+  const questions = createIpcClient()
   /** Workers of a later one replace those of the ones before, also those that were started for one that crashed meanwhile. */
   const generations = new WeakMap<Worker, number>()
   /** And the generation of what is started then. */
@@ -193,7 +193,7 @@ export async function startWorkers({
     for (const worker of from) replaced.add(worker)
     cancelRestarts((of) => of < next)
     for (const { status } of started) if (status === 'rejected') restartLater(RESTART_MIN_MS, next)
-    await handOver({ from, to, sockets, timeoutMs: drainTimeoutMs() + GRACE_MS, log })
+    await hotRestart({ from, to, sockets, timeoutMs: drainTimeoutMs() + GRACE_MS, log })
   }
 
   const leave = (): void => {

@@ -16,7 +16,7 @@ export interface IssuerKeysOptions {
   readonly egress: Pick<EgressPolicy, 'resolveKeys'>
   readonly log: PluginLog
   /** Called when a key is gone. */
-  readonly onGone: () => void
+  readonly onClosed: () => void
   /** Unix time. */
   readonly nowMs: () => number
 }
@@ -35,11 +35,11 @@ export interface IssuerKeys {
 }
 
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
-  const { issuer, egress, log, onGone, nowMs } = options
+  const { issuer, egress, log, onClosed, nowMs } = options
   let found: JWTVerifyGetKey | undefined
   let names: ReadonlySet<string> = new Set()
   let fetchedMs = Number.NEGATIVE_INFINITY
-  let askedMs = Number.NEGATIVE_INFINITY
+  let requestedMs = Number.NEGATIVE_INFINITY
   let asking: Promise<void> | undefined
   let failure: Error | undefined
 
@@ -52,14 +52,14 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     const before = names
     names = new Set(jwks.keys.map((key) => JSON.stringify([key.kid, key.kty, key.x, key.n])))
     fetchedMs = nowMs()
-    if ([...before].some((name) => !names.has(name))) onGone()
+    if ([...before].some((name) => !names.has(name))) onClosed()
   }
 
   /** Asks, unless it did lately. */
   function refresh(): Promise<void> {
     if (asking !== undefined) return asking
-    if (nowMs() - askedMs < COOL_DOWN_MS) return Promise.resolve()
-    askedMs = nowMs()
+    if (nowMs() - requestedMs < COOL_DOWN_MS) return Promise.resolve()
+    requestedMs = nowMs()
     asking = ask()
       .then(
         () => {

@@ -1,9 +1,9 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
 import { Outages } from '../../core/registry/outage-tracker.ts'
 import { isSameMap } from '../../core/registry/service.ts'
-import { Held } from '../../core/registry/stale-nodes.ts'
+import { StaleNodes } from '../../core/registry/stale-nodes.ts'
 import type { ResolverOptions } from '../../core/route.ts'
-import { inTime } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/with-timeout.ts'
 import { type Declared, type EndpointRoute, readDeclared } from './declared.ts'
 
 export interface CatalogOptions {
@@ -60,7 +60,7 @@ export function createCatalog({
   /** By name and version. */
   const entries = new Map<string, Entry>()
   /** Keys of entries the registry does not tell any more. */
-  const held = new Held<string>(nowMs)
+  const held = new StaleNodes<string>(nowMs)
   const outages = new Outages({ nowMs })
   /** What was told while the list is awaited; undefined: none is. */
   let told: RegistryEvent[] | undefined
@@ -164,7 +164,7 @@ export function createCatalog({
       arrive(answer)
       return undefined
     }
-    return inTime(answer, timeoutMs).then(
+    return withTimeout(answer, timeoutMs).then(
       (services) => {
         if (!closed) arrive(services)
       },

@@ -7,7 +7,7 @@ import {
   toWorkloadScope,
 } from '../../core/auth/policy/account-rights.ts'
 import { belongsTo } from '../../core/auth/policy/is-member.ts'
-import type { Gate } from '../../core/contracts/auth.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { GatewayError } from '../../core/errors.ts'
 import type { Account, Context } from '../context.ts'
 import { forbidden, unauthorized } from '../errors.ts'
@@ -40,7 +40,7 @@ export interface AccountChecks {
 }
 
 /** The checks of a service with a gate. A service without a gate knows no accounts, and allows every call. */
-export function createAccountChecks(gate: Gate | undefined): AccountChecks {
+export function createAccountChecks(gate: Authorizer | undefined): AccountChecks {
   if (gate !== undefined)
     return { mustBeMember, mustBeViewer, mustBeService, mustBeAdmin, mustBeOperator }
   const allow = (): void => {}

@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
-import { isNotTaken } from '../../core/auth/policy/decision.ts'
+import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import { type Revocation, Revocations } from '../../core/auth/token/revocations.ts'
 import type { AuthSource, Rule } from '../../core/contracts/auth.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -93,7 +93,7 @@ async function* beginAgain<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
       }
       return
     } catch (error) {
-      if (!hasBegun || !(error instanceof GatewayError) || !isNotTaken(error)) throw error
+      if (!hasBegun || !(error instanceof GatewayError) || !isInvalidToken(error)) throw error
     }
   }
 }

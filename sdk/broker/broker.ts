@@ -1,9 +1,9 @@
 import { type CheckedBroker, createBroker as createChecked } from '../../domain/broker/broker.ts'
-import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
+import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import type { CallOptions, Client } from '../client/client.ts'
 import type { ServiceError } from '../errors.ts'
-import { getOwnBroker } from '../internal/brokers.ts'
-import { findOwnTraces } from '../internal/traces.ts'
+import { getBrokerAccess } from '../internal/brokers.ts'
+import { findServiceTraces } from '../internal/traces.ts'
 import type { Schema } from '../schema/schema.ts'
 import { Service } from '../service/service.ts'
 import { beginSend, carryFields, endMessage } from '../tracing/message-span.ts'
@@ -86,14 +86,14 @@ export function createBroker(
   owner: Client | Service<object>,
   options: BrokerCallOptions = {},
 ): MessageBroker {
-  refuseUnknown('createBroker', options, CALL)
+  rejectUnknownOptions('createBroker', options, CALL)
   const isService = owner instanceof Service
   /** Made by a service when it is first asked for. */
   const toClient = (): Client => (isService ? owner.client : owner)
   const service = isService ? owner.name : ''
   const log = isService ? owner.log : undefined
-  const own = isService ? getOwnBroker(owner) : undefined
-  const traces = findOwnTraces(owner)
+  const own = isService ? getBrokerAccess(owner) : undefined
+  const traces = findServiceTraces(owner)
   let front: CheckedBroker | undefined
   const leaves = new Set<() => Promise<void>>()
 
@@ -122,7 +122,7 @@ export function createBroker(
 
   return {
     async publish(topic, value, given = {}) {
-      refuseUnknown('broker.publish', given, PUBLISH)
+      rejectUnknownOptions('broker.publish', given, PUBLISH)
       const { headers, ...rest } = given
       const { context, ...call } = rest
       const encoded = encodeMessage(value, {
@@ -144,7 +144,7 @@ export function createBroker(
     },
 
     async subscribe(topic, subscriber, given = {}) {
-      refuseUnknown('broker.subscribe', given, SUBSCRIBE)
+      rejectUnknownOptions('broker.subscribe', given, SUBSCRIBE)
       const { message, queue, whenSlow, onEnd } = given
       const broker = findDirect({ ...options }) ?? open()
       const handler = createMessageHandler(topic, subscriber, message, {

@@ -6,7 +6,7 @@ import { parseJson, type RestoreNumbers } from '../../core/request/json/json.ts'
 import { isJson } from '../../core/rpc/context-headers.ts'
 import { splitMetadata } from '../../core/rpc/metadata.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { createBare } from '../../lib/object/null-proto.ts'
+import { createNullProto } from '../../lib/object/null-proto.ts'
 import { formatCallMetadata } from '../client/call-metadata.ts'
 import { toJsonText } from '../codec/json-text.ts'
 import { toRawBytes } from '../codec/raw-bytes.ts'
@@ -55,7 +55,7 @@ const CONTENT_TYPE = 'content-type'
  */
 export function encodeMessage(value: unknown, details: MessageDetails): Message {
   const { context, headers: own = {} } = details
-  const headers: Record<string, string> = createBare()
+  const headers: Record<string, string> = createNullProto()
   if (context !== undefined) copyContext(headers, context)
   for (const [name, text] of Object.entries(own)) {
     const lower = name.toLowerCase()

@@ -2,7 +2,7 @@ import type { Broker } from '../../core/contracts/broker.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
 import { type CheckedBroker, createBroker } from '../../domain/broker/broker.ts'
 import type { Client } from '../client/client.ts'
-import type { OwnBroker } from '../internal/brokers.ts'
+import type { BrokerAccess } from '../internal/brokers.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { Traces } from '../tracing/traces.ts'
 import type { Subscriber } from './message.ts'
@@ -34,7 +34,7 @@ export interface ServiceBroker {
     options: SubscriberOptions<S>,
   ) => void
   /** For `createBroker`. */
-  readonly own: OwnBroker
+  readonly own: BrokerAccess
   /** Subscribes. @throws {Error} when the broker refuses. */
   readonly begin: () => Promise<void>
   /** Takes no more messages; resolves when those that are being handled are done. */

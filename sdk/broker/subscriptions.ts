@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Message, SubscribeOptions, Unsubscribe } from '../../core/contracts/broker.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
-import { isRefusal } from '../../core/registry/errors.ts'
+import { isPermanent } from '../../core/registry/errors.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
-import type { DeliveryOptions, WhenSlow } from '../../domain/broker/delivery.ts'
+import type { DeliveryOptions, OverflowPolicy } from '../../domain/broker/delivery.ts'
 import { createBackOff } from '../../lib/async/backoff.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Schema } from '../schema/schema.ts'
@@ -19,7 +19,7 @@ export interface SubscriberOptions<S extends Schema> extends SubscribeOptions {
    * When 10,000 messages wait: `drop-new` goes without those that come, `drop-old` without those that wait longest, `end` ends the
    * subscription. What is dropped is logged, and counted. @default 'drop-new'
    */
-  readonly whenSlow?: WhenSlow
+  readonly whenSlow?: OverflowPolicy
 }
 
 /** A subscription that is wanted. */
@@ -156,6 +156,6 @@ export function toBrokerLog(
 
 /** Whether an error of subscribing may be none the next time. */
 function isPassing(error: unknown): boolean {
-  if (!(error instanceof GatewayError) || isRefusal(error.cause)) return false
+  if (!(error instanceof GatewayError) || isPermanent(error.cause)) return false
   return error.code >= 500 || PASSING.includes(error.code)
 }

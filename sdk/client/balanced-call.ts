@@ -1,19 +1,19 @@
 import { performance } from 'node:perf_hooks'
-import { isNotTaken } from '../../core/auth/policy/decision.ts'
+import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import type { Span, Tracer } from '../../core/contracts/tracer.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type LostKind, OutgoingCall } from '../../core/rpc/call.ts'
+import { OutgoingCall, type TransportFailure } from '../../core/rpc/call.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
-import { toLostError } from '../../core/rpc/transport-error.ts'
+import { toTransportError } from '../../core/rpc/transport-error.ts'
 import { toNoNode } from '../../core/upstream/balance/no-node.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
-import { mayTryAnother } from '../../core/upstream/tried-nodes.ts'
+import { canTryAnother } from '../../core/upstream/tried-nodes.ts'
 import type { Upstream } from '../../core/upstream/upstream.ts'
 import { type Abortable, unwatchAbort, watchAbort } from '../../lib/async/abort-watch.ts'
-import { beginCall, carrySpan, endCall, tellNode } from '../tracing/call-span.ts'
-import type { CallOwner, CallPlan, LocalService } from './call-options.ts'
-import { CLIENT_LEFT } from './client-closed-request.ts'
+import { beginCall, carrySpan, endCall, setNode } from '../tracing/call-span.ts'
+import type { CallPlan, CallRouter, LocalService } from './call-options.ts'
+import { CLIENT_CLOSED_REQUEST } from './client-closed-request.ts'
 import { toLocalValue } from './in-process.ts'
 
 /** Back-off before the second repetition; doubled for each one more. */
@@ -34,7 +34,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   protected value: unknown = undefined
   /** The answer is complete, or nobody waits for one. */
   protected over = false
-  private readonly owner: CallOwner
+  private readonly owner: CallRouter
   private readonly address: string | undefined
   private readonly limitMs: number
   private readonly signal: AbortSignal | undefined
@@ -63,7 +63,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   private attempts = 0
 
   /** @param closing gives it up, too; undefined: it goes on when its client is closed. */
-  constructor(owner: CallOwner, plan: CallPlan, closing?: AbortSignal) {
+  constructor(owner: CallRouter, plan: CallPlan, closing?: AbortSignal) {
     super()
     this.closing = closing
     this.owner = owner
@@ -140,7 +140,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   protected drop(): boolean {
     if (this.over) return false
     this.cancel()
-    this.settle(CLIENT_LEFT)
+    this.settle(CLIENT_CLOSED_REQUEST)
     return true
   }
 
@@ -157,7 +157,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     else this.fail(error)
   }
 
-  override onLost(kind: LostKind, detail: string): void {
+  override onLost(kind: TransportFailure, detail: string): void {
     if (this.over) return
     this.span?.fail(kind, detail)
     this.endSpan()
@@ -167,7 +167,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     const { proxy } = this.owner
     const isProxied = proxy !== undefined && this.upstream?.name === proxy
     const who = isProxied ? 'the RPC proxy' : 'the service'
-    const error = toLostError(this.service, kind, detail, who)
+    const error = toTransportError(this.service, kind, detail, who)
     if (this.isUnserved(kind) && this.mayTryAnother()) this.attempt()
     else this.fail(error)
   }
@@ -182,7 +182,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   }
 
   /** A call that leaves the process waits until it is known whose it is. An address that nobody vouches for is not told. */
-  private identify(found: ReturnType<CallOwner['find']>): ReturnType<CallOwner['find']> {
+  private identify(found: ReturnType<CallRouter['find']>): ReturnType<CallRouter['find']> {
     if (this.tokens === undefined || (found !== undefined && 'caller' in found)) return found
     // Told to nobody until it is known whose call it is: an error that comes first would end the process.
     if (found instanceof Promise) found.catch(() => {})
@@ -193,9 +193,9 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   }
 
   private logIn(
-    found: ReturnType<CallOwner['find']>,
+    found: ReturnType<CallRouter['find']>,
     isKnown: boolean,
-  ): ReturnType<CallOwner['find']> {
+  ): ReturnType<CallRouter['find']> {
     if (!isKnown) this.tokens = undefined
     const ready = this.tokens?.ready()
     return ready === undefined ? found : ready.then(() => found)
@@ -246,7 +246,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (node === undefined) return undefined
     this.isThere = true
     node.active++
-    if (this.span !== undefined) tellNode(this.span, node, this.attempts)
+    if (this.span !== undefined) setNode(this.span, node, this.attempts)
     return node
   }
 
@@ -281,7 +281,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   /** Whether the token was not taken, and another may be. */
   private mayRenew(error: GatewayError): boolean {
     if (this.token === undefined || this.isRenewed || this.started || this.answering) return false
-    return isNotTaken(error) && this.tokens!.refused(this.token)
+    return isInvalidToken(error) && this.tokens!.refused(this.token)
   }
 
   private renew(error: GatewayError): void {
@@ -299,7 +299,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     return this.upstream?.endpoints.get(this.endpoint)?.metadata['idempotent'] !== 'false'
   }
 
-  private isUnserved(kind: LostKind): boolean {
+  private isUnserved(kind: TransportFailure): boolean {
     return !this.started && kind !== 'closed' && kind !== 'stopped' && kind !== 'timeout'
   }
 
@@ -307,7 +307,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (this.node === undefined) return false
     this.tried ??= []
     this.tried.push(this.node)
-    return mayTryAnother(this.upstream!, this.tried)
+    return canTryAnother(this.upstream!, this.tried)
   }
 
   /** Milliseconds left; 0: no deadline; negative: none. */

@@ -12,7 +12,7 @@ export interface LocalService {
 }
 
 /** What the calls of a client have in common. */
-export interface CallOwner {
+export interface CallRouter {
   /**
    * Where calls of a service go; undefined: nobody knows it.
    *

@@ -2,7 +2,7 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
-import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
+import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import { createAccountTokens } from '../auth/account-tokens.ts'
 import {
   type Credentials,
@@ -12,13 +12,13 @@ import {
 } from '../auth/credentials.ts'
 import { createFixedToken, type LoginReply } from '../auth/token-source.ts'
 import { toLocalService } from '../internal/local-services.ts'
-import { setOwnTokens } from '../internal/tokens.ts'
+import { setServiceTokens } from '../internal/tokens.ts'
 import { DEFAULT_NAMESPACE } from '../namespace.ts'
 import { toRegistrySource } from '../registry/open-registry.ts'
 import type { Service } from '../service/service.ts'
 import type { Traces } from '../tracing/traces.ts'
 import { type CallDetails, formatCallMetadata } from './call-metadata.ts'
-import type { CallOwner, CallPlan } from './call-options.ts'
+import type { CallPlan, CallRouter } from './call-options.ts'
 import { ClientClosedError } from './client-closed.ts'
 import { beginNow } from './deferred-start.ts'
 import { readProxyAddress } from './proxy-address.ts'
@@ -111,7 +111,7 @@ const OPTIONS: KnownOptions<ClientOptions> = {
  */
 export class Client {
   readonly #targets: ClientTargets
-  readonly #owner: CallOwner
+  readonly #owner: CallRouter
   readonly #tokens: TokenSource | undefined
   readonly #namespace: string
   readonly #timeoutMs: number
@@ -120,7 +120,7 @@ export class Client {
 
   /** @throws {TypeError} for an option that is unknown, a timeout, number of retries, address or proxy that is none, and a text that names no registry. */
   constructor(options: ClientOptions = {}) {
-    refuseUnknown('new Client', options, OPTIONS)
+    rejectUnknownOptions('new Client', options, OPTIONS)
     const { registry, address, services = [], inProcess = true, traces } = options
     const isTold = registry !== undefined || address !== undefined
     const source = toRegistrySource(registry)
@@ -152,7 +152,7 @@ export class Client {
       ...{ proxy, closing, traces },
     }
     this.#tokens = this.#createTokens(options.token, credentials, platform)
-    if (this.#tokens !== undefined) setOwnTokens(this, this.#tokens)
+    if (this.#tokens !== undefined) setServiceTokens(this, this.#tokens)
   }
 
   /**
@@ -249,7 +249,7 @@ export class Client {
       )
     if (!ENDPOINT.test(endpoint))
       throw new TypeError(`endpoint must be <Handler>.<Method>, got ${show(endpoint)}`)
-    if (options !== DEFAULT) refuseUnknown('call options', options, CALL_OPTIONS)
+    if (options !== DEFAULT) rejectUnknownOptions('call options', options, CALL_OPTIONS)
     const { context, timeoutMs, retries, address, signal, asText = false } = options
     const ownMs = timeoutMs === undefined ? defaultMs : toTimeout(timeoutMs)
     const metadata = formatCallMetadata(options, this.#namespace)

@@ -5,15 +5,15 @@ import {
   type CancelReason,
   type Carrier,
   type IncomingCall,
-  NOBODY,
+  NOOP_RECEIVER,
   type OutgoingCall,
 } from '../../core/rpc/call.ts'
 import type { Caller } from '../../core/rpc/caller.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
 import { toFailFields } from '../../core/rpc/error-codec.ts'
-import { costOf } from '../../core/rpc/ws/frames.ts'
+import { frameCost } from '../../core/rpc/ws/frames.ts'
 import { json } from '../codec/codec.ts'
-import { copyJson, NOT_PLAIN } from '../schema/clone-json.ts'
+import { cloneJson, NOT_CLONEABLE } from '../schema/clone-json.ts'
 import type { Dispatcher } from '../service/dispatch.ts'
 import type { ServableCall } from '../service/served-call.ts'
 import { Credit, VALUE_COST } from './streams/credit.ts'
@@ -74,8 +74,8 @@ export class InProcessCaller implements Caller {
  */
 export function toLocalValue(value: unknown): unknown {
   if (value instanceof WrittenJson) return value
-  const copied = copyJson(value)
-  return copied === NOT_PLAIN ? new WrittenJson(json.encode(value) as string) : copied
+  const copied = cloneJson(value)
+  return copied === NOT_CLONEABLE ? new WrittenJson(json.encode(value) as string) : copied
 }
 
 /** What follows it is a microtask, for half of what `queueMicrotask` takes. */
@@ -108,7 +108,7 @@ class LocalCall implements ServableCall {
   readonly body: unknown
   readonly stream: boolean
   readonly more: boolean
-  receiver: CallReceiver = NOBODY
+  receiver: CallReceiver = NOOP_RECEIVER
   over = false
   readonly #call: OutgoingCall
   readonly #dispatcher: Dispatcher
@@ -199,7 +199,7 @@ class LocalCall implements ServableCall {
   }
 
   consumed(bytes: number): void {
-    this.#up?.consumed(this.#isLocal ? VALUE_COST : costOf(bytes))
+    this.#up?.consumed(this.#isLocal ? VALUE_COST : frameCost(bytes))
   }
 
   // From the caller
@@ -225,7 +225,7 @@ class LocalCall implements ServableCall {
   }
 
   takeConsumed(bytes: number): void {
-    this.#down?.consumed(this.#isLocal ? VALUE_COST : costOf(bytes))
+    this.#down?.consumed(this.#isLocal ? VALUE_COST : frameCost(bytes))
   }
 
   /** Nobody waits for the answer any more; false: there was one. */
@@ -261,7 +261,7 @@ class LocalCall implements ServableCall {
 
   /** What a body takes from its window. */
   #costOf(body: Uint8Array): number {
-    return this.#isLocal ? VALUE_COST : costOf(body.length)
+    return this.#isLocal ? VALUE_COST : frameCost(body.length)
   }
 
   /** Values stay what they are; text becomes what a connection would have brought. */

@@ -1,6 +1,6 @@
 import type { Registry } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
-import { Directory } from '../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../core/registry/service-cache.ts'
 import { parseAddress } from '../../core/upstream/parse-node.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import { type PoolAddress, Upstream, type UpstreamOptions } from '../../core/upstream/upstream.ts'
@@ -11,7 +11,7 @@ import {
   findOpenRegistry,
   type OpenedRegistry,
   openRegistry,
-  tellsDomains,
+  sendsDomains,
 } from '../registry/open-registry.ts'
 import type { LocalService } from './call-options.ts'
 import { ClientClosedError } from './client-closed.ts'
@@ -52,11 +52,11 @@ const SCHEME = /^(mxs?|https?):\/\//
 export class ClientTargets {
   readonly #options: TargetsOptions
   #opened: OpenedRegistry | undefined = undefined
-  #directory: Directory | undefined = undefined
+  #directory: ServiceCache | undefined = undefined
   /** The registry, where the domain `mx` is another one of it; else empty. */
   readonly #generalText: string
   /** Of that. */
-  #general: { readonly opened: OpenedRegistry; readonly directory: Directory } | undefined =
+  #general: { readonly opened: OpenedRegistry; readonly directory: ServiceCache } | undefined =
     undefined
   /** Services that are not of its own domain, and until when that is believed, `performance.now()`: it is not asked with each call. */
   readonly #elsewhere = new Map<string, number>()
@@ -69,7 +69,7 @@ export class ClientTargets {
     this.#options = options
     const { registry, domain = DEFAULT_NAMESPACE } = options
     const hasOther = domain !== DEFAULT_NAMESPACE && typeof registry === 'string'
-    this.#generalText = hasOther && tellsDomains(registry) ? registry : ''
+    this.#generalText = hasOther && sendsDomains(registry) ? registry : ''
     if (options.address !== undefined) this.#openAddress(options.address)
   }
 
@@ -132,7 +132,7 @@ export class ClientTargets {
   }
 
   #search(service: string, registry: Registry): Maybe<Upstream | undefined> {
-    this.#directory ??= new Directory(registry, { upstream: () => UPSTREAM })
+    this.#directory ??= new ServiceCache(registry, { upstream: () => UPSTREAM })
     if (this.#generalText === '') return this.#directory.find(service)
     const untilMs = this.#elsewhere.get(service)
     if (untilMs !== undefined && performance.now() < untilMs) return this.#findGeneral(service)
@@ -177,7 +177,7 @@ export class ClientTargets {
 
 function createGeneral(text: string, { tokens }: TargetsOptions) {
   const opened = openRegistry(text, { tokens: tokens?.() })
-  return { opened, directory: new Directory(opened.registry, { upstream: () => UPSTREAM }) }
+  return { opened, directory: new ServiceCache(opened.registry, { upstream: () => UPSTREAM }) }
 }
 
 function withScheme(address: string): string {

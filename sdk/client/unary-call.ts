@@ -3,7 +3,7 @@ import { json } from '../codec/codec.ts'
 import { parseReply } from '../codec/reply-body.ts'
 import { rejectTyped } from '../errors.ts'
 import { RoutedCall } from './balanced-call.ts'
-import type { CallOwner, CallPlan } from './call-options.ts'
+import type { CallPlan, CallRouter } from './call-options.ts'
 import { toLocalValue } from './in-process.ts'
 
 /** A call with one request and one reply, behind a promise. */
@@ -14,7 +14,7 @@ export class UnaryCall extends RoutedCall {
   readonly #asText: boolean
 
   constructor(
-    owner: CallOwner,
+    owner: CallRouter,
     plan: CallPlan,
     request: unknown,
     resolve: (reply: unknown) => void,

@@ -1,7 +1,7 @@
-import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
+import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import type { CallOptions, Client } from '../client/client.ts'
 import { toWatchStream } from '../client/streams/watch-stream.ts'
-import { findOwnTokens } from '../internal/tokens.ts'
+import { findServiceTokens } from '../internal/tokens.ts'
 import { Service } from '../service/service.ts'
 import { type ConfigSource, type ConfigValue, toConfigValue } from './config-value.ts'
 import { formatConfigValue } from './format-config-value.ts'
@@ -82,12 +82,12 @@ export function createConfig(
   owner: Client | Service<object>,
   options: ConfigCallOptions = {},
 ): Config {
-  refuseUnknown('createConfig', options, CALL)
+  rejectUnknownOptions('createConfig', options, CALL)
   const client = owner instanceof Service ? owner.client : owner
 
   /** How a method is called, and whether it is about secrets. */
   function split(what: string, given: ConfigSecretOptions, known: object) {
-    refuseUnknown(`config.${what}`, given, known)
+    rejectUnknownOptions(`config.${what}`, given, known)
     const { secret = false, ...own } = given
     return { call: { ...options, ...own }, secret }
   }
@@ -124,7 +124,7 @@ export function createConfig(
         open: () => client.stream(SERVICE, 'Config.Watch', request, streaming),
         service: SERVICE,
         toEvent: (message) => toConfigValue(toSource(path, message)),
-        tokens: call.context === undefined ? findOwnTokens(client) : undefined,
+        tokens: call.context === undefined ? findServiceTokens(client) : undefined,
       })
     },
   }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isNotTaken } from '../../core/auth/policy/decision.ts'
+import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import type { Span } from '../../core/contracts/tracer.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { CallOptions, Client } from '../client/client.ts'
@@ -130,7 +130,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
     unanswered = undefined
     endSpans()
     // A stream ends with the token it began with; the next one begins with another, if there is one.
-    const isExpired = error instanceof GatewayError && isNotTaken(error) && hasBegun
+    const isExpired = error instanceof GatewayError && isInvalidToken(error) && hasBegun
     const mayReturn = isExpired || (error instanceof GatewayError && AWAY.includes(error.code))
     if (!mayReturn || !resumes || request === undefined) throw error
     const ms = Math.min(MIN_DELAY_MS * 2 ** failures++, MAX_DELAY_MS) * (0.5 + Math.random() / 2)

@@ -1,6 +1,6 @@
-import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
+import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import type { CallOptions, Client } from '../client/client.ts'
-import { findOwnTraces } from '../internal/traces.ts'
+import { findServiceTraces } from '../internal/traces.ts'
 import { Service } from '../service/service.ts'
 import { beginSend, carryFields, endMessage, toTraceFields } from '../tracing/message-span.ts'
 import { type EventChannel, openChannel } from './event-channel.ts'
@@ -176,9 +176,9 @@ export function createEvents(
   owner: Client | Service<object>,
   options: EventsCallOptions = {},
 ): Events {
-  refuseUnknown('createEvents', options, CALL)
+  rejectUnknownOptions('createEvents', options, CALL)
   const client = owner instanceof Service ? owner.client : owner
-  const traces = findOwnTraces(owner)
+  const traces = findServiceTraces(owner)
 
   async function call<R>(endpoint: string, request: object, given: object): Promise<R> {
     return client.call<R>(SERVICE, endpoint, request, toCall(options, given))
@@ -191,7 +191,7 @@ export function createEvents(
 
   return {
     async publish(topic, message, given = {}) {
-      refuseUnknown('events.publish', given, PUBLISH)
+      rejectUnknownOptions('events.publish', given, PUBLISH)
       const { metadata = {}, timestamp, context } = given
       const span = beginSend(traces, { system: EVENTS, topic }, context)
       const fields = { ...toTraceFields(context), ...metadata }
@@ -214,7 +214,7 @@ export function createEvents(
     },
 
     consume(topic, given = {}) {
-      refuseUnknown('events.consume', given, CONSUME)
+      rejectUnknownOptions('events.consume', given, CONSUME)
       const { group, autoAck = true, ackWaitMs = 60_000, retryLimit = -1 } = given
       const { offset, maxInFlight = 64 } = given
       const acks = autoAck ? (group === undefined ? 'service' : 'loop') : 'program'
@@ -244,7 +244,7 @@ export function createEvents(
     },
 
     async read(topic, given = {}) {
-      refuseUnknown('events.read', given, READ)
+      rejectUnknownOptions('events.read', given, READ)
       const { offset, limit = DEFAULT_LIMIT } = given
       const { sequence = 1, offset_ms } = offset === undefined ? {} : toStart(offset)
       const events: PlatformEvent[] = []
@@ -265,17 +265,17 @@ export function createEvents(
     },
 
     topics: async (given = {}) => {
-      refuseUnknown('events.topics', given, TOPICS)
+      rejectUnknownOptions('events.topics', given, TOPICS)
       return findTopics({ groups: given.groups === true }, given)
     },
 
     async deleteGroup(topic, group, given = {}) {
-      refuseUnknown('events.deleteGroup', given, CALL)
+      rejectUnknownOptions('events.deleteGroup', given, CALL)
       await call('Stream.DeleteGroup', { topic, group }, given)
     },
 
     async deleteTopic(topic, given = {}) {
-      refuseUnknown('events.deleteTopic', given, CALL)
+      rejectUnknownOptions('events.deleteTopic', given, CALL)
       await call('Stream.DeleteTopic', { topic }, given)
     },
   }

@@ -3,7 +3,7 @@ import type * as Pino from 'pino'
 import type { PluginLog } from '../../core/plugin/define.ts'
 import { formatLogLine, hasColors, isTerminal, type LogEntry } from '../../lib/log/format-line.ts'
 import { guardLog } from '../../lib/log/safe-log.ts'
-import { show } from '../../lib/text/inspect.ts'
+import { inspectShort } from '../../lib/text/inspect.ts'
 import { addDetails } from './log-details.ts'
 
 /** How much is logged. */
@@ -77,7 +77,7 @@ export function createServiceLog(options: ServiceLogOptions): ServiceLog {
   )
   if (options.level === undefined && !isLevel)
     log.warn(
-      `MX_SERVICE_LOG_LEVEL must be one of ${ALL_LEVELS.join(', ')}, got ${show(ofEnvironment)}: it counts as info`,
+      `MX_SERVICE_LOG_LEVEL must be one of ${ALL_LEVELS.join(', ')}, got ${inspectShort(ofEnvironment)}: it counts as info`,
     )
   return {
     ...addDetails(log),

@@ -19,7 +19,7 @@ export interface OpenedRegistry {
 export interface OpenOptions {
   /** Who registers; whoever shares the registry in this process is the same. @default nobody that is known */
   readonly tokens?: TokenSource | undefined
-  /** Whose services are read and registered, where a registry {@link tellsDomains}. @default 'mx' */
+  /** Whose services are read and registered, where a registry {@link sendsDomains}. @default 'mx' */
   readonly domain?: string | undefined
 }
 
@@ -121,7 +121,7 @@ export function isRegistryText(text: string): boolean {
  * Whether the registry a text names keeps the services of a domain apart from those of others. That of Kubernetes sees one namespace
  * of it, and the text of one in Consul may say itself which domain is meant.
  */
-export function tellsDomains(text: string): boolean {
+export function sendsDomains(text: string): boolean {
   return findSource(text)?.tellsDomains === true
 }
 

@@ -1,5 +1,5 @@
 import type { TLocalizedValidationError } from '../../core/schema.ts'
-import { show } from '../../lib/text/inspect.ts'
+import { inspectShort } from '../../lib/text/inspect.ts'
 import { type JsonSchema, parsePointer, typesOf } from './json-schema.ts'
 
 /** A value that does not fit its schema. Expected, so it carries no stack. */
@@ -26,7 +26,7 @@ export function formatPath(root: string, keys: readonly PropertyKey[]): string {
     if (typeof key === 'number' || INDEX.test(text)) return `${path}[${text}]`
     return PLAIN_KEY.test(text) && text.length <= MAX_KEY_CHARS
       ? `${path}.${text}`
-      : `${path}[${show(text)}]`
+      : `${path}[${inspectShort(text)}]`
   }, root)
 }
 
@@ -72,9 +72,9 @@ function toDemand(error: TLocalizedValidationError): string {
     case 'type':
       return `must be ${joinOr([error.params.type].flat().map(withArticle))}`
     case 'const':
-      return `must be ${show(error.params.allowedValue)}`
+      return `must be ${inspectShort(error.params.allowedValue)}`
     case 'enum':
-      return `must be ${joinOr(error.params.allowedValues.map(show))}`
+      return `must be ${joinOr(error.params.allowedValues.map(inspectShort))}`
     default:
       return error.message
   }
@@ -121,8 +121,8 @@ function describeUnion(
 }
 
 function toAlternative(option: JsonSchema): string {
-  if ('const' in option) return show(option.const)
-  if (option.enum !== undefined) return joinOr(option.enum.map(show))
+  if ('const' in option) return inspectShort(option.const)
+  if (option.enum !== undefined) return joinOr(option.enum.map(inspectShort))
   const types = typesOf(option)
   return types.length === 0 ? 'of another form' : joinOr(types.map(withArticle))
 }
@@ -133,7 +133,7 @@ function showAt(schema: JsonSchema, value: unknown, error: TLocalizedValidationE
   if (isSecret(schema, error.schemaPath)) return typeOf(given)
   if (typeof given === 'bigint') return String(given)
   try {
-    return show(given)
+    return inspectShort(given)
   } catch {
     return typeOf(given)
   }

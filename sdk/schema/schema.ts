@@ -1,6 +1,6 @@
 import { Compile, type StaticDecode, type StaticEncode, type TSchema } from '../../core/schema.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { show } from '../../lib/text/inspect.ts'
+import { inspectShort } from '../../lib/text/inspect.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { describeErrors, formatPath, SchemaError } from './schema-error.ts'
 import { compileTransform, type Transform } from './transform.ts'
@@ -143,7 +143,7 @@ export function compileSchema(schema: Schema | undefined, kind: string): Compile
   if (isStandard(schema)) return compileStandard(schema, kind)
   if (isTypeBox(schema)) return compileTypeBox(schema, kind)
   throw new TypeError(
-    `${kind} must be a TypeBox type, such as Type.Object({ name: Type.String() }), or a Standard Schema, got ${show(schema)}`,
+    `${kind} must be a TypeBox type, such as Type.Object({ name: Type.String() }), or a Standard Schema, got ${inspectShort(schema)}`,
   )
 }
 

@@ -1,6 +1,6 @@
 import { CallGuard } from '../../core/auth/call-authorization.ts'
 import { usesCallerAddress, withCaller } from '../../core/auth/identity-headers.ts'
-import type { Gate } from '../../core/contracts/auth.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
@@ -8,7 +8,7 @@ import { isServiceName } from '../../core/registry/service-name.ts'
 import type { IncomingCall } from '../../core/rpc/call.ts'
 import { isMetadata, WRONG_METADATA } from '../../core/rpc/metadata.ts'
 import { mustBeAdmin } from '../auth/account-checks.ts'
-import { CLIENT_LEFT } from '../client/client-closed-request.ts'
+import { CLIENT_CLOSED_REQUEST } from '../client/client-closed-request.ts'
 import type { Context } from '../context.ts'
 import { createServiceLog, type ServiceLog } from '../log/service-log.ts'
 import { Traces } from '../tracing/traces.ts'
@@ -33,7 +33,7 @@ export interface DispatcherOptions {
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
   /** Decides who may call it from outside of this process. @default everybody may, and callers are whom the calls say */
-  readonly gate?: Gate | undefined
+  readonly gate?: Authorizer | undefined
 }
 
 /**
@@ -70,7 +70,7 @@ export interface Dispatcher {
    *
    * @param domain that the service is in.
    */
-  readonly guard: (gate: Gate, domain: string) => void
+  readonly guard: (gate: Authorizer, domain: string) => void
   /** Ends what the gate is watched for; calls are served as before. */
   readonly close: () => void
   readonly log: ServiceLog
@@ -119,9 +119,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const keeper: CallKeeper = {
     log,
     traces,
-    onOver(call, code) {
+    onSettled(call, code) {
       active--
-      if (code !== 200 && code !== CLIENT_LEFT) errors++
+      if (code !== 200 && code !== CLIENT_CLOSED_REQUEST) errors++
       traces.add(call.fullName, 'INBOUND', call.startedMs, performance.now(), code, call.metadata)
       if (active > 0 || onIdle.length === 0) return
       const waiting = onIdle

@@ -1,7 +1,7 @@
 import type { TUnknown } from '../../core/schema.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
-import { show } from '../../lib/text/inspect.ts'
+import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
+import { inspectShort } from '../../lib/text/inspect.ts'
 import type { Context } from '../context.ts'
 import type { Decoded, Returned, Schema, WireRequest, WireResponse } from '../schema/schema.ts'
 import { checkRoute, type HttpRoute } from './http-route.ts'
@@ -123,22 +123,22 @@ export function endpoint<
   R extends Schema = TUnknown,
   K extends EndpointKind = 'unary',
 >(spec: EndpointSpec<Q, R, K>): EndpointDefinition<NoInfer<Q>, NoInfer<R>, NoInfer<K>> {
-  refuseUnknown('endpoint', spec, SPEC, true)
+  rejectUnknownOptions('endpoint', spec, SPEC, true)
   const { stream = 'unary' as K, http, description = '' } = spec
   const { idempotent = true, readOnly = false } = spec
   if (!KINDS.includes(stream))
-    throw new TypeError(`stream must be server, client or both, got ${show(stream)}`)
+    throw new TypeError(`stream must be server, client or both, got ${inspectShort(stream)}`)
   if (typeof spec.handle !== 'function')
-    throw new TypeError(`handle must be a function, got ${show(spec.handle)}`)
+    throw new TypeError(`handle must be a function, got ${inspectShort(spec.handle)}`)
   const isGenerator = GENERATORS.includes(Object.prototype.toString.call(spec.handle))
   if (isGenerator && stream !== 'server' && stream !== 'both')
     throw new TypeError("handle is a generator: its endpoint must have stream: 'server' or 'both'")
   if (typeof idempotent !== 'boolean')
-    throw new TypeError(`idempotent must be true or false, got ${show(idempotent)}`)
+    throw new TypeError(`idempotent must be true or false, got ${inspectShort(idempotent)}`)
   if (typeof readOnly !== 'boolean')
-    throw new TypeError(`readOnly must be true or false, got ${show(readOnly)}`)
+    throw new TypeError(`readOnly must be true or false, got ${inspectShort(readOnly)}`)
   if (typeof description !== 'string')
-    throw new TypeError(`description must be text, got ${show(description)}`)
+    throw new TypeError(`description must be text, got ${inspectShort(description)}`)
   return {
     kind: stream,
     request: spec.request,
@@ -159,13 +159,15 @@ export function endpoint<
 export function checkEndpoints(handler: string, endpoints: Endpoints): void {
   if (typeof endpoints !== 'object' || endpoints === null)
     throw new TypeError(
-      `handler ${show(handler)} must be an object of endpoints, { call: endpoint({ ... }) }, got ${show(endpoints)}`,
+      `handler ${inspectShort(handler)} must be an object of endpoints, { call: endpoint({ ... }) }, got ${inspectShort(endpoints)}`,
     )
   for (const [method, definition] of Object.entries(endpoints)) {
     const name = toEndpointName(handler, method)
     const { kind, handle, http } = (definition ?? {}) as Partial<EndpointDefinition>
     if (!KINDS.includes(kind as EndpointKind) || typeof handle !== 'function')
-      throw new TypeError(`${name} must be made by endpoint({ ... }), got ${show(definition)}`)
+      throw new TypeError(
+        `${name} must be made by endpoint({ ... }), got ${inspectShort(definition)}`,
+      )
     if (http !== undefined) checkRoute(name, http)
   }
 }
@@ -181,7 +183,9 @@ export function toEndpointName(handler: string, method: string): string {
     ['method', method],
   ] as const) {
     if (typeof name !== 'string' || !NAME.test(name))
-      throw new TypeError(`${what} must be letters and digits, a letter first, got ${show(name)}`)
+      throw new TypeError(
+        `${what} must be letters and digits, a letter first, got ${inspectShort(name)}`,
+      )
   }
   return `${capitalize(handler)}.${capitalize(method)}`
 }

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import { parsePath } from '../../core/path/pattern.ts'
-import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
-import { show } from '../../lib/text/inspect.ts'
+import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
+import { inspectShort } from '../../lib/text/inspect.ts'
 
 /** The HTTP route of an endpoint, besides its path by name (specification: the default handler). */
 export interface HttpRoute {
@@ -26,15 +26,15 @@ const HANDLERS: readonly unknown[] = [undefined, 'rpc', 'api', 'event', 'proxy',
  */
 export function checkRoute(name: string, route: HttpRoute): void {
   const what = `${name}: http`
-  refuseUnknown(what, route, OPTIONS)
+  rejectUnknownOptions(what, route, OPTIONS)
   for (const method of toTexts(`${what}.method`, route.method))
     if (!METHODS.includes(method.toUpperCase()))
-      throw new TypeError(`${what}.method must be an HTTP method, got ${show(method)}`)
+      throw new TypeError(`${what}.method must be an HTTP method, got ${inspectShort(method)}`)
   for (const path of toTexts(`${what}.path`, route.path)) checkPath(`${what}.path`, path)
   if (route.host !== undefined) toTexts(`${what}.host`, route.host)
   if (!HANDLERS.includes(route.handler))
     throw new TypeError(
-      `${what}.handler must be rpc, api, event, proxy or web, got ${show(route.handler)}`,
+      `${what}.handler must be rpc, api, event, proxy or web, got ${inspectShort(route.handler)}`,
     )
 }
 
@@ -44,7 +44,7 @@ function checkPath(what: string, path: string): void {
   } catch (cause) {
     const reason = (cause as RangeError).message
     throw new TypeError(
-      `${what} must be a template such as /items/{id}, got ${show(path)}: ${reason}`,
+      `${what} must be a template such as /items/{id}, got ${inspectShort(path)}: ${reason}`,
       { cause },
     )
   }
@@ -54,6 +54,6 @@ function checkPath(what: string, path: string): void {
 function toTexts(what: string, value: string | readonly string[]): string[] {
   const texts: unknown[] = [value].flat()
   if (texts.length === 0 || !texts.every((text) => typeof text === 'string'))
-    throw new TypeError(`${what} must be text, or a list of texts, got ${show(value)}`)
+    throw new TypeError(`${what} must be text, or a list of texts, got ${inspectShort(value)}`)
   return texts.flatMap((text) => text.split(',')).map((text) => text.trim())
 }

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../core/contracts/registry.ts'
 import { toLower, toPascal } from '../../lib/text/case.ts'
 
 /** A method and path of a gateway that lead to an endpoint. */
-export interface HttpPlace {
+export interface HttpRoutePath {
   readonly method: string
   /** Variables are `{name}`. */
   readonly path: string
@@ -13,10 +13,10 @@ export interface HttpPlace {
 const VARIABLE = /\{([^{}=]+)(?:=[^{}]*)?\}/g
 
 /** The routes an endpoint declares (reference 1.7), else where the gateway serves every call. Regular expressions have no such form. */
-export function listPlaces(
+export function listHttpRoutes(
   service: string,
   { name, metadata }: Pick<Endpoint, 'name' | 'metadata'>,
-): readonly HttpPlace[] {
+): readonly HttpRoutePath[] {
   const paths = (metadata['path'] ?? '').split(',').filter((path) => path.startsWith('/'))
   if (paths.length > 0) {
     const named = (metadata['method'] ?? '').split(',').filter((each) => /^[A-Z]+$/.test(each))

@@ -3,7 +3,7 @@ import { compileChain } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { Gateway } from '../../core/gateway.ts'
-import { compilePages, refuseOrigin } from '../../core/http/origin-policy.ts'
+import { compilePages, rejectOrigin } from '../../core/http/origin-policy.ts'
 import type { CreateListener, Listener } from '../../core/listener/listener.ts'
 import { chooseProtocol } from '../../core/listener/websocket/handshake.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
@@ -65,7 +65,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
 
   const accept = (x: Exchange): void => {
     // A page is no part of the platform, though its browser may reach this port.
-    if (!isAllowed(x)) throw refuseOrigin(id)
+    if (!isAllowed(x)) throw rejectOrigin(id)
     if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
       throw new GatewayError(id, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
     const { remoteAddress } = x
@@ -89,7 +89,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
       accept(x)
     } else if (x.upgrade) {
       throw new GatewayError(id, 404, `a WebSocket is served at ${RPC_PATH} only`)
-    } else if (!isAllowed(x)) sendFail(x, refuseOrigin(id, 'calls'))
+    } else if (!isAllowed(x)) sendFail(x, rejectOrigin(id, 'calls'))
     else {
       const { remoteAddress } = x
       servePlain(x, (call) => dispatch(call, remoteAddress), { id })

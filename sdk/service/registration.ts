@@ -2,10 +2,10 @@ import type { Registry, Service as ServiceEntry } from '../../core/contracts/reg
 import { GatewayError } from '../../core/errors.ts'
 import { isStopping } from '../../core/is-stopping.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
-import { isRefusal } from '../../core/registry/errors.ts'
+import { isPermanent } from '../../core/registry/errors.ts'
 import { Outages } from '../../core/registry/outage-tracker.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { inTime } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/with-timeout.ts'
 
 export interface RegistrationOptions {
   readonly registry: Registry
@@ -61,7 +61,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   let timer: NodeJS.Timeout | undefined
   let pending: Promise<void> | undefined
   /** When the registry was told what it is to answer; at the start, for the first time. */
-  let askedMs = nowMs()
+  let requestedMs = nowMs()
 
   const outages = new Outages({
     nowMs,
@@ -84,7 +84,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     const answer = new Promise<void>((resolve) => resolve(tell(entry)))
     // That there was no answer in time does not say that nothing was done, or will be.
     answer.then(() => (left ? leave() : undefined)).catch(() => {})
-    return inTime(answer, answerMs)
+    return withTimeout(answer, answerMs)
   }
   /** Tells of an attempt, and of the next one. */
   const follow = (error?: Error): void => {
@@ -93,7 +93,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       log.info({ registry: registry.name }, 'the registry needs no registration')
       return
     }
-    outages.tell(entry.name, error, nowMs() - askedMs)
+    outages.tell(entry.name, error, nowMs() - requestedMs)
     outages.sweep()
     isKnown ||= error === undefined
     failures = error === undefined ? 0 : failures + 1
@@ -103,7 +103,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   // Jittered: services that began together are not to come together.
   const schedule = (ms: number): void => {
     timer = setTimeout(() => {
-      askedMs = nowMs()
+      requestedMs = nowMs()
       pending = sign().then(
         () => follow(),
         (error) => follow(toError(error)),
@@ -116,8 +116,8 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     const error = await sign().then(() => undefined, toError)
     const pauseMs = PAUSE_MS * attempt
     const isLate = performance.now() - startMs + pauseMs > answerMs
-    if (error !== undefined && isRefusal(error)) {
-      await inTime(
+    if (error !== undefined && isPermanent(error)) {
+      await withTimeout(
         new Promise<void>((resolve) => resolve(leave())),
         Math.min(answerMs, UNDO_MS),
       ).catch(() => {})
@@ -141,7 +141,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       // One that is under way would bring the node back.
       await pending
       const spentMs = performance.now() - startMs
-      await inTime(Promise.resolve(send()), Math.max(1, Math.round(leftMs - spentMs)))
+      await withTimeout(Promise.resolve(send()), Math.max(1, Math.round(leftMs - spentMs)))
     } catch (error) {
       const details = { reason: toError(error).message, registry: registry.name }
       // A registry that is being stopped forgets its nodes.

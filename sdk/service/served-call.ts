@@ -8,7 +8,7 @@ import type { CallReceiver, CancelReason } from '../../core/rpc/call.ts'
 import { isErrorCode, toFailFields } from '../../core/rpc/error-codec.ts'
 import { findMetadata, formatMetadata } from '../../core/rpc/metadata.ts'
 import { PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
-import { CLIENT_LEFT } from '../client/client-closed-request.ts'
+import { CLIENT_CLOSED_REQUEST } from '../client/client-closed-request.ts'
 import { BodyStream } from '../client/streams/body-stream.ts'
 import { type CallScope, Context } from '../context.ts'
 import { SchemaError } from '../schema/schema-error.ts'
@@ -39,7 +39,7 @@ export interface CallKeeper {
   /** Whose tracer makes spans of calls. @default nobody does */
   readonly traces?: Traces
   /** Called once. `code`: 200, or the status of the error. */
-  readonly onOver: (call: ServedCall, code: number) => void
+  readonly onSettled: (call: ServedCall, code: number) => void
 }
 
 const PROTOBUF_REPLY = 'content-type: application/protobuf\r\n'
@@ -195,7 +195,7 @@ export class ServedCall implements CallReceiver, CallScope {
   onCancel(reason: CancelReason): void {
     if (this.#over) return
     this.#cancelled = reason
-    this.#end(reason === 'timeout' ? TIMEOUT : CLIENT_LEFT)
+    this.#end(reason === 'timeout' ? TIMEOUT : CLIENT_CLOSED_REQUEST)
     this.#requests?.fail(toReason(reason))
     this.#controller?.abort(toReason(reason))
     this.#close()
@@ -356,7 +356,7 @@ export class ServedCall implements CallReceiver, CallScope {
   #end(code: number): void {
     this.#over = true
     if (this.#span !== undefined) endCall(this.#span, 'server', code)
-    this.#keeper.onOver(this, code)
+    this.#keeper.onSettled(this, code)
   }
 }
 

@@ -5,7 +5,7 @@ import { ADD_JSON_TYPE, type BodyKind, FORM, toRequestType } from '../../core/re
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { type Codec, createProtobufCodec, json } from '../codec/codec.ts'
 import type { Context } from '../context.ts'
-import { copyJson, NOT_PLAIN } from '../schema/clone-json.ts'
+import { cloneJson, NOT_CLONEABLE } from '../schema/clone-json.ts'
 import { describeEndpoint } from '../schema/describe.ts'
 import { createRestore } from '../schema/exact-integers.ts'
 import { type CompiledSchema, compileSchema } from '../schema/schema.ts'
@@ -148,8 +148,8 @@ function kindOf(contentType: string): BodyKind | undefined {
 }
 
 function copyOut(value: unknown): unknown {
-  const copied = copyJson(value)
-  return copied === NOT_PLAIN ? JSON.parse(json.encode(value) as string) : copied
+  const copied = cloneJson(value)
+  return copied === NOT_CLONEABLE ? JSON.parse(json.encode(value) as string) : copied
 }
 
 function refuse(error: unknown, id: string): never {

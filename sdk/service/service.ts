@@ -1,10 +1,10 @@
-import type { Gate } from '../../core/contracts/auth.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Broker } from '../../core/contracts/broker.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { checkService } from '../../core/registry/service.ts'
-import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
 import { findMisspeltVariables } from '../../lib/config/unknown-env.ts'
-import { type KnownOptions, refuseUnknown } from '../../lib/object/known-options.ts'
+import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import { type Credentials, findCredentials, toPlatform } from '../auth/credentials.ts'
 import type { Subscriber } from '../broker/message.ts'
 import { createServiceBroker, type ServiceBroker } from '../broker/service-broker.ts'
@@ -13,10 +13,10 @@ import type { LocalService } from '../client/call-options.ts'
 import { Client } from '../client/client.ts'
 import { InProcessCaller } from '../client/in-process.ts'
 import { readProxyAddress } from '../client/proxy-address.ts'
-import { setOwnBroker } from '../internal/brokers.ts'
+import { setBrokerAccess } from '../internal/brokers.ts'
 import { addLocalNode, addLocalService, setLocalService } from '../internal/local-services.ts'
-import { findOwnTokens } from '../internal/tokens.ts'
-import { setOwnTraces } from '../internal/traces.ts'
+import { findServiceTokens } from '../internal/tokens.ts'
+import { setServiceTraces } from '../internal/traces.ts'
 import type { ServiceLog } from '../log/service-log.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from '../registry/open-registry.ts'
 import { toRuntimeName } from '../runtime/runtime-name.ts'
@@ -46,7 +46,7 @@ export interface ServiceOptions extends PortOptions {
   /** The account it runs as, and in whose namespace: it logs in, shows its token where it registers and calls others, and asks the platform for the rules of who may call it. @default where a registry or a proxy by its text, `MX_REGISTRY` or `MX_PROXY` says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, of `MX_NAMESPACE`; else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote, for all but the rules; else none */
   readonly auth?: Credentials
   /** Decides who may call it from outside of this process. @default with an account of its own what the rules of the platform say, else everybody may */
-  readonly gate?: Gate
+  readonly gate?: Authorizer
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
 }
@@ -143,7 +143,7 @@ export class Service<H extends object = Record<never, never>> {
 
   /** @throws {TypeError} when name, version, address, proxy or the text of registry or broker are malformed. */
   constructor(options: ServiceOptions) {
-    refuseUnknown('new Service', options, OPTIONS)
+    rejectUnknownOptions('new Service', options, OPTIONS)
     // Without a name it is refused like one with a wrong name.
     const { version = LATEST, broker, gate, log } = options
     checkService({ name: options.name ?? '', version, metadata: {}, endpoints: [], nodes: [] })
@@ -167,8 +167,8 @@ export class Service<H extends object = Record<never, never>> {
       traces: this.#dispatcher.traces,
     })
     setLocalService(this, this.#local)
-    setOwnBroker(this, this.#broker.own)
-    setOwnTraces(this, this.#dispatcher.traces)
+    setBrokerAccess(this, this.#broker.own)
+    setServiceTraces(this, this.#dispatcher.traces)
   }
 
   /** Where it is reached, `host:port`; empty before it has started. */
@@ -232,7 +232,7 @@ export class Service<H extends object = Record<never, never>> {
    * @returns where it is reached, `host:port`.
    */
   async run(options: RunOptions = {}): Promise<string> {
-    refuseUnknown('run', options, { signals: true } satisfies KnownOptions<RunOptions>)
+    rejectUnknownOptions('run', options, { signals: true } satisfies KnownOptions<RunOptions>)
     const { signals = true } = options
     if (!signals) return this.start()
     return runProcess({ start: () => this.start(), stop: () => this.stop(), log: this.log })
@@ -298,7 +298,7 @@ export class Service<H extends object = Record<never, never>> {
     await this.#registration?.drain()
     this.#nodeCaller.drain()
     const idle = Promise.all([this.#port?.drain(), this.#broker.end(), this.#dispatcher.idle()])
-    if (!(await isDoneIn(idle, timeoutMs))) {
+    if (!(await settlesWithin(idle, timeoutMs))) {
       const calls = this.#dispatcher.active
       this.log.warn({ calls, timeoutMs }, 'calls take too long; cutting them off')
     }
@@ -349,7 +349,7 @@ export class Service<H extends object = Record<never, never>> {
 
   #openRegistry(): Registry | undefined {
     if (typeof this.#registry !== 'string') return this.#registry
-    const tokens = findOwnTokens(this.client)
+    const tokens = findServiceTokens(this.client)
     const domain = this.#findCredentials()?.namespace
     this.#opened = openRegistry(this.#registry, { tokens, domain })
     return this.#opened.registry

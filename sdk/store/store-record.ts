@@ -41,7 +41,7 @@ export interface WireRecord {
 }
 
 /** A record as the service is sent it. */
-export interface GivenRecord {
+export interface RecordInput {
   readonly key: string
   /** Base64. */
   readonly value: string
@@ -90,7 +90,7 @@ export function toWire(
   value: unknown,
   expiry?: number,
   metadata?: Readonly<Record<string, string | StoreField>>,
-): GivenRecord {
+): RecordInput {
   const fields = metadata === undefined ? metadata : toFields(metadata)
   return { key, value: toBytes(value).toString('base64'), expiry, metadata: fields }
 }

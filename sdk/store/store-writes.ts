@@ -1,9 +1,9 @@
 import { GatewayError } from '../../core/errors.ts'
 import { isStoreKey } from '../../domain/store/limits.ts'
-import type { GivenRecord } from './store-record.ts'
+import type { RecordInput } from './store-record.ts'
 
 /** Has records written, all of them or none; resolves with the version of each. */
-export type SendRecords = (records: readonly GivenRecord[]) => Promise<readonly number[]>
+export type SendRecords = (records: readonly RecordInput[]) => Promise<readonly number[]>
 
 /** Most records of a call: the service works on them without a pause. */
 const MOST_RECORDS = 500
@@ -14,7 +14,7 @@ const MOST_VALUE_LENGTH = 64 * 1024
 
 /** Records of one call. */
 class StoreCall {
-  readonly records: GivenRecord[] = []
+  readonly records: RecordInput[] = []
   readonly #send: SendRecords
   readonly #keys = new Set<string>()
   #length = 0
@@ -29,7 +29,7 @@ class StoreCall {
   }
 
   /** Whether a record may go with those that are there: a call names a key once. */
-  hasRoom({ key, value }: GivenRecord): boolean {
+  hasRoom({ key, value }: RecordInput): boolean {
     return (
       this.records.length < MOST_RECORDS &&
       this.#length + value.length <= MOST_LENGTH &&
@@ -38,7 +38,7 @@ class StoreCall {
   }
 
   /** @returns the version it is written with. */
-  add(record: GivenRecord): Promise<number> {
+  add(record: RecordInput): Promise<number> {
     const at = this.records.push(record) - 1
     this.#keys.add(record.key)
     this.#length += record.value.length
@@ -67,14 +67,14 @@ class StoreCall {
 }
 
 /** What would be refused is a call of its own: others have nothing to do with it. */
-function mayJoin({ key, value }: GivenRecord): boolean {
+function mayJoin({ key, value }: RecordInput): boolean {
   return value.length <= MOST_VALUE_LENGTH && isStoreKey(key)
 }
 
 /** Writes that are joined. */
 export interface StoreWrites {
   /** @returns the version a record is written with. */
-  readonly write: (record: GivenRecord) => Promise<number>
+  readonly write: (record: RecordInput) => Promise<number>
   /** Begins what waits for the end of the turn: ahead of a call that may be about the same keys. */
   readonly flush: () => void
 }

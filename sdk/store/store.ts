@@ -1,9 +1,9 @@
 import type { KnownOptions } from '../../lib/object/known-options.ts'
-import { refuseUnknown } from '../../lib/object/known-options.ts'
+import { rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import type { CallOptions, Client } from '../client/client.ts'
 import { beginLater } from '../client/deferred-start.ts'
 import { toWatchStream } from '../client/streams/watch-stream.ts'
-import { findOwnTokens } from '../internal/tokens.ts'
+import { findServiceTokens } from '../internal/tokens.ts'
 import { Service } from '../service/service.ts'
 import {
   type StoreEvent,
@@ -173,7 +173,7 @@ interface WireEvent {
  * @throws {TypeError} for an unknown option, here and by each method.
  */
 export function createStore(owner: Client | Service<object>, options: StoreOptions = {}): Store {
-  refuseUnknown('createStore', options, TABLE)
+  rejectUnknownOptions('createStore', options, TABLE)
   const { database, table = owner instanceof Service ? owner.name : undefined, ...base } = options
   const client = owner instanceof Service ? owner.client : owner
 
@@ -184,7 +184,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
     known: KnownOptions<T>,
   ): Options {
     if (given === DEFAULT) return own
-    refuseUnknown(`store.${what}`, given, known)
+    rejectUnknownOptions(`store.${what}`, given, known)
     return toOptions(given)
   }
 
@@ -278,7 +278,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
         open: () => client.stream(SERVICE, 'Store.Watch', request, toStreaming(call)),
         service: SERVICE,
         toEvent,
-        tokens: call.context === undefined ? findOwnTokens(client) : undefined,
+        tokens: call.context === undefined ? findServiceTokens(client) : undefined,
       })
     },
   }

@@ -1,8 +1,8 @@
-import type { Span, SpanKind, TracePlace, Tracer } from '../../core/contracts/tracer.ts'
+import type { Span, SpanContext, SpanKind, Tracer } from '../../core/contracts/tracer.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import { findTracePlace } from '../../core/tracing/trace-headers.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
-import { CLIENT_LEFT } from '../client/client-closed-request.ts'
+import { CLIENT_CLOSED_REQUEST } from '../client/client-closed-request.ts'
 
 /** A call, as its spans tell of it. */
 interface TracedCall {
@@ -18,7 +18,7 @@ const DEBUG = 'Debug.'
 const OF_THE_TRACE = /^trace(?:parent|state):.*\r\n/gm
 
 /** Where a call stands in a trace, by its metadata. Undefined: nowhere. */
-export function findCallPlace(metadata: string): TracePlace | undefined {
+export function findCallPlace(metadata: string): SpanContext | undefined {
   return metadata === '' ? undefined : findTracePlace((name) => findMetadata(metadata, name))
 }
 
@@ -49,7 +49,7 @@ export function beginCall(
 }
 
 /** Tells where a call goes. */
-export function tellNode(span: Span, { id, host, port }: UpstreamNode, attempt: number): void {
+export function setNode(span: Span, { id, host, port }: UpstreamNode, attempt: number): void {
   if (!span.isRecording) return
   const again = attempt > 1 ? { 'mx.attempt': attempt } : {}
   span.set({ 'server.address': host, 'server.port': port, 'mx.node': id, ...again })
@@ -73,7 +73,7 @@ export function carrySpan(metadata: string, { traceparent, tracestate }: Span): 
 export function endCall(span: Span, kind: 'server' | 'client', code: number, detail = ''): void {
   if (span.isRecording) {
     span.set({ 'mx.status_code': code })
-    if (code === CLIENT_LEFT) span.set({ 'error.type': 'cancelled' })
+    if (code === CLIENT_CLOSED_REQUEST) span.set({ 'error.type': 'cancelled' })
     else if (code >= 500) span.fail(String(code), detail)
     else if (code >= 400 && kind === 'client') span.fail(String(code))
   }

@@ -61,7 +61,7 @@ async function load(log: PluginLog): Promise<OtlpTracing> {
   const { createOtlpTracing } = await import('../../adapters/tracer/otlp.ts')
   return createOtlpTracing({
     onProblem: (problem) => tell(log, problem),
-    onTrouble: (reason) => log.warn({ reason }, 'traces are lost: the collector takes no spans'),
+    onError: (reason) => log.warn({ reason }, 'traces are lost: the collector takes no spans'),
     onRecover: (spans) => log.warn({ spans }, 'spans were lost; the collector takes them again'),
   })
 }

@@ -13,12 +13,12 @@ import type { AdmitLogin } from './accounts/admit-login.ts'
 import type { AdmitAccount } from './accounts/quotas.ts'
 import type { Audit } from './audit.ts'
 import type { AttemptLogin } from './login-throttle.ts'
-import { idOf, namespaceOf, Options, secret, ToldAccount, text, toMessage } from './messages.ts'
+import { AccountView, idOf, namespaceOf, Options, secret, text, toMessage } from './messages.ts'
 import { type PublicJwk, toJwks } from './tokens/jwks.ts'
 import type { AttemptRefresh } from './tokens/refresh-throttle.ts'
 import type { Revoked } from './tokens/revocation-store.ts'
 import type { SigningKeys } from './tokens/signing-keys.ts'
-import { type TokenNews, tellTokens } from './tokens/stream-token-state.ts'
+import { streamTokenState, type TokenState } from './tokens/stream-token-state.ts'
 import { LIFE_S, type TokenPair, type Tokens } from './tokens/tokens.ts'
 import { isEnforcer, type Watchers } from './watchers.ts'
 
@@ -49,7 +49,7 @@ const Jwks: TUnsafe<readonly PublicJwk[]> = Type.Unsafe(
   ),
 )
 
-const News: TUnsafe<TokenNews> = Type.Unsafe(
+const News: TUnsafe<TokenState> = Type.Unsafe(
   Type.Object({
     keys: Jwks,
     revoked: Type.Array(
@@ -92,7 +92,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
         provider: text('Not used.'),
         options: Options,
       }),
-      response: Type.Object({ account: ToldAccount }),
+      response: Type.Object({ account: AccountView }),
       async handle({ id, name, type, scopes, metadata, secret, options }, ctx) {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
@@ -115,7 +115,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       readOnly: true,
       description: 'Whom an access token stands for.',
       request: Type.Object({ token: secret('An access token.'), options: Options }),
-      response: Type.Object({ account: ToldAccount }),
+      response: Type.Object({ account: AccountView }),
       async handle({ token }, ctx) {
         try {
           const { account } = await tokens.inspect(token)
@@ -235,7 +235,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       stream: 'server',
       handle: (_, ctx) =>
         watchers.open(ctx, idOf(ctx), (signal) =>
-          tellTokens({ keys, revoked, signal, isFor: toFilter(ctx.account) }),
+          streamTokenState({ keys, revoked, signal, isFor: toFilter(ctx.account) }),
         ),
     }),
   }

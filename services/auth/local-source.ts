@@ -20,11 +20,11 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
     watchRules: (namespace, signal) =>
       follow(signal, {
         read: () => rules.list(namespace, signal),
-        async watch(onNews) {
+        async watch(onUpdate) {
           const head = toRulesHeadKey(namespace)
           const listener: StoreListener = {
-            onEvent: ({ key }) => key === head && onNews(),
-            onGap: onNews,
+            onEvent: ({ key }) => key === head && onUpdate(),
+            onMissedEvents: onUpdate,
           }
           return store.watch(TABLE, head, listener)
         },
@@ -38,10 +38,10 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
           return known
         },
         // Each change of rules writes a head; only the first one of a namespace is news.
-        watch: (onNews) =>
+        watch: (onUpdate) =>
           store.watch(TABLE, RULES_HEADS_PREFIX, {
-            onEvent: ({ key }) => known.has(key.slice(RULES_HEADS_PREFIX.length)) || onNews(),
-            onGap: onNews,
+            onEvent: ({ key }) => known.has(key.slice(RULES_HEADS_PREFIX.length)) || onUpdate(),
+            onMissedEvents: onUpdate,
           }),
       })
     },
@@ -49,9 +49,9 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
     watchTokens: (signal) =>
       follow<TokenKnowledge>(signal, {
         read: () => ({ keys: keys.all(), isRevoked: revoked.isRevoked }),
-        watch(onNews) {
-          const stopKeys = keys.onChange(onNews)
-          const stopRevoked = revoked.onRevoked(onNews)
+        watch(onUpdate) {
+          const stopKeys = keys.onChange(onUpdate)
+          const stopRevoked = revoked.onRevoked(onUpdate)
           return () => {
             stopKeys()
             stopRevoked()

@@ -1,5 +1,5 @@
 import type { LoginLimit } from '../../core/auth/token/login-limit.ts'
-import type { HashTurn } from '../../core/auth/token/secret-hash.ts'
+import type { HashSlot } from '../../core/auth/token/secret-hash.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Audit, addressOf } from './audit.ts'
@@ -9,7 +9,7 @@ import { idOf } from './messages.ts'
 export type AttemptLogin = <T>(
   ctx: Context,
   what: { readonly namespace: string; readonly id: string },
-  logIn: (turn: HashTurn) => Promise<T>,
+  logIn: (turn: HashSlot) => Promise<T>,
 ) => Promise<T>
 
 /** Wrong credentials, and an account that the rules do not let log in. */

@@ -64,7 +64,7 @@ export const Options: TUnsafe<NamespaceOptions> = Type.Unsafe(
   ),
 )
 
-export const ToldAccount: TUnsafe<AccountMessage> = Type.Unsafe(
+export const AccountView: TUnsafe<AccountMessage> = Type.Unsafe(
   Type.Object({
     id: Type.String(),
     type: Type.String({ description: 'user or service.' }),
@@ -122,7 +122,7 @@ export const RuleOfCaller: TUnsafe<RuleMessage> = Type.Unsafe(
   ),
 )
 
-export const ToldRule: TUnsafe<RuleMessage> = Type.Unsafe(
+export const RuleView: TUnsafe<RuleMessage> = Type.Unsafe(
   Type.Object({
     id: Type.String(),
     scope: Type.String(),

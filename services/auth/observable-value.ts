@@ -4,8 +4,8 @@ import { createEventFeed } from '../../sdk/events/event-feed.ts'
 /** Something that changes. */
 export interface Followed<T> {
   readonly read: () => Maybe<T>
-  /** Begins to call `onNews` after each change, and returns what ends that. */
-  readonly watch: (onNews: () => void) => Maybe<() => void>
+  /** Begins to call `onUpdate` after each change, and returns what ends that. */
+  readonly watch: (onUpdate: () => void) => Maybe<() => void>
 }
 
 /** What waits is one thing: that something is new. */
@@ -23,13 +23,13 @@ export async function* follow<T>(
     once()
   }
   const feed = createEventFeed<undefined>({ id: 'auth', maxWaiting: 1, onClose: stopOnce })
-  const onNews = (): void => feed.push(NEWS, undefined)
+  const onUpdate = (): void => feed.push(NEWS, undefined)
   const end = (): void => void feed.return!()
   signal.addEventListener('abort', end)
   try {
-    stop = await watch(onNews)
+    stop = await watch(onUpdate)
     if (signal.aborted) return
-    onNews()
+    onUpdate()
     for await (const _ of feed) yield await read()
   } catch (error) {
     if (!signal.aborted) throw error

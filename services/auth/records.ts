@@ -1,7 +1,7 @@
 import type { Revocation } from '../../core/auth/token/revocations.ts'
 import type { Account, Rule } from '../../core/contracts/auth.ts'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
-import { parseKept } from '../../domain/store/json-record.ts'
+import { decodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 /** Where everything is, of all namespaces (reference 2.5). */
@@ -111,7 +111,7 @@ export function toFamilyKey(family: string): string {
 
 /** @throws {GatewayError} 500 */
 export function parseAccountRecord(record: StoreRecord): AccountRecord {
-  return parseKept<AccountRecord>(
+  return decodeRecord<AccountRecord>(
     record,
     TABLE.table,
     ({ hash, scopes }) => isText(hash) && Array.isArray(scopes),
@@ -120,12 +120,12 @@ export function parseAccountRecord(record: StoreRecord): AccountRecord {
 
 /** @throws {GatewayError} 500 */
 export function parseNameRecord(record: StoreRecord): { readonly id: string } {
-  return parseKept<{ id: string }>(record, TABLE.table, ({ id }) => isText(id))
+  return decodeRecord<{ id: string }>(record, TABLE.table, ({ id }) => isText(id))
 }
 
 /** @throws {GatewayError} 500 */
 export function parseRuleRecord(record: StoreRecord): Rule {
-  return parseKept<Rule>(
+  return decodeRecord<Rule>(
     record,
     TABLE.table,
     ({ id, resource }) => isText(id) && typeof resource === 'object',
@@ -134,7 +134,7 @@ export function parseRuleRecord(record: StoreRecord): Rule {
 
 /** @throws {GatewayError} 500 */
 export function parseKeyRecord(record: StoreRecord): KeyRecord {
-  return parseKept<KeyRecord>(
+  return decodeRecord<KeyRecord>(
     record,
     TABLE.table,
     ({ id, publicKey, privateKey, from }) =>
@@ -144,7 +144,7 @@ export function parseKeyRecord(record: StoreRecord): KeyRecord {
 
 /** @throws {GatewayError} 500 */
 export function parseRevocation(record: StoreRecord): Revocation {
-  return parseKept<Revocation>(
+  return decodeRecord<Revocation>(
     record,
     TABLE.table,
     ({ id, ends }) => isText(id) && Number.isFinite(ends),
@@ -153,7 +153,7 @@ export function parseRevocation(record: StoreRecord): Revocation {
 
 /** @throws {GatewayError} 500 */
 export function parseFamilyRecord(record: StoreRecord): FamilyRecord {
-  return parseKept<FamilyRecord>(
+  return decodeRecord<FamilyRecord>(
     record,
     TABLE.table,
     ({ account, hash, began }) => isText(account) && isText(hash) && Number.isFinite(began),

@@ -1,7 +1,7 @@
 import type { Message } from '../../core/contracts/broker.ts'
 import { Type } from '../../core/schema.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
-import { createBare } from '../../lib/object/null-proto.ts'
+import { createNullProto } from '../../lib/object/null-proto.ts'
 import type { AccountChecks } from '../../sdk/auth/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { badRequest } from '../../sdk/errors.ts'
@@ -130,7 +130,7 @@ function idOf(ctx: Context): string {
 
 /** A caller's headers, without those that only the platform writes: who reads them believes them. */
 function toHeaders(header: Message['headers']): Record<string, string> {
-  const headers: Record<string, string> = createBare()
+  const headers: Record<string, string> = createNullProto()
   for (const [name, value] of Object.entries(header))
     if (!name.toLowerCase().startsWith(PLATFORM)) headers[name] = value
   return headers

@@ -1,6 +1,6 @@
 import type { Message } from '../../core/contracts/broker.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import { WHEN_SLOW, type WhenSlow } from '../../domain/broker/delivery.ts'
+import { type OverflowPolicy, WHEN_SLOW } from '../../domain/broker/delivery.ts'
 import { Bytes } from '../../sdk/schema/schema-types.ts'
 
 /** A message as it is sent (specification: Broker message). */
@@ -21,7 +21,7 @@ const Fields = {
 /** A message, of whoever publishes and of whoever subscribed. */
 export const Entry: TUnsafe<MessageEntry> = Type.Unsafe(Type.Object(Fields))
 
-export const WhenSlowChoice: TUnsafe<WhenSlow | ''> = Type.Unsafe(
+export const WhenSlowChoice: TUnsafe<OverflowPolicy | ''> = Type.Unsafe(
   Type.Union(
     ['', ...WHEN_SLOW].map((choice) => Type.Literal(choice)),
     {

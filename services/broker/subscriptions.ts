@@ -18,7 +18,7 @@ export interface Subscriptions {
    *
    * @param topic effective name.
    * @param id of errors.
-   * @param onBegun called once messages come.
+   * @param onStart called once messages come.
    * @throws {GatewayError} 429 when there are too many subscribers, 503 when the service is being stopped; whatever the broker
    * refuses with, the stream.
    */
@@ -26,7 +26,7 @@ export interface Subscriptions {
     topic: string,
     options: Omit<CheckedSubscribeOptions, 'onEnd'>,
     id: string,
-    onBegun: () => void,
+    onStart: () => void,
   ) => AsyncIterableIterator<Message>
   /** How many there are. */
   readonly count: () => number
@@ -50,7 +50,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   }
 
   return {
-    open(topic, choice, id, onBegun) {
+    open(topic, choice, id, onStart) {
       if (closed) throw unavailable(id, STOPPING)
       if (feeds.size >= maxSubscribers)
         throw tooManyRequests(id, `there are ${maxSubscribers} subscribers already`)
@@ -62,7 +62,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       feeds.add(feed)
       const begin = (unsubscribe: Unsubscribe): void => {
         stop = unsubscribe
-        if (feeds.has(feed)) onBegun()
+        if (feeds.has(feed)) onStart()
         else void leave(stop)
       }
       const handle = (message: Message) => (fits(message, topic) ? feed.take(message) : undefined)

@@ -6,15 +6,15 @@ import { toNamespace } from '../../sdk/namespace.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import type { Change, Changes } from './changes.ts'
 import {
+  ConfigValueInput,
+  ConfigValueView,
   Getting,
-  GivenValue,
   Listing,
   MAX_PAGE,
   Namespace,
   Path,
   type Reading,
   Setting,
-  ToldValue,
   Version,
   Watching,
 } from './messages.ts'
@@ -51,7 +51,7 @@ interface Asked {
 
 const ReadingMessage: TUnsafe<Reading> = Type.Unsafe(
   Type.Object({
-    value: ToldValue,
+    value: ConfigValueView,
     exists: Type.Boolean({ description: 'Whether there is something.' }),
     version: Version,
   }),
@@ -114,7 +114,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
       request: Type.Object({
         namespace: Namespace,
         path: Path,
-        value: GivenValue,
+        value: ConfigValueInput,
         options: Setting,
       }),
       response: Type.Object({ version: Version }),

@@ -89,14 +89,14 @@ export const Listing: TUnsafe<ListOptions> = Type.Unsafe(
 )
 
 /** A value to set; never quoted in an error. */
-export const GivenValue: TUnsafe<{ readonly data: string }> = Type.Unsafe(
+export const ConfigValueInput: TUnsafe<{ readonly data: string }> = Type.Unsafe(
   Type.Object({
     data: Type.String({ writeOnly: true, description: 'JSON.' }),
     format: Type.Union([Type.Literal(''), Type.Literal('json')], { default: '' }),
   }),
 )
 
-export const ToldValue: TUnsafe<Reading['value']> = Type.Unsafe(
+export const ConfigValueView: TUnsafe<Reading['value']> = Type.Unsafe(
   Type.Object({
     data: Type.String({ description: 'JSON; null where there is nothing.' }),
     format: Type.String({ description: 'json' }),

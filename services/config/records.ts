@@ -1,5 +1,5 @@
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
-import { formatKept, parseKept } from '../../domain/store/json-record.ts'
+import { decodeRecord, encodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 /** Table of a namespace, whose database it is. */
@@ -80,12 +80,12 @@ function withKeyId(key: string, keyId: string | undefined): string {
 }
 
 export function formatHead(head: Head): Buffer {
-  return formatKept(head)
+  return encodeRecord(head)
 }
 
 /** @throws {GatewayError} 500 */
 export function parseHead(record: StoreRecord): Head {
-  return parseKept<Head>(
+  return decodeRecord<Head>(
     record,
     TABLE,
     ({ versions }) => Array.isArray(versions) && versions.length > 0,
@@ -93,10 +93,10 @@ export function parseHead(record: StoreRecord): Head {
 }
 
 export function formatKeyNote(note: KeyNote): Buffer {
-  return formatKept(note)
+  return encodeRecord(note)
 }
 
 /** @throws {GatewayError} 500 */
 export function parseKeyNote(record: StoreRecord): KeyNote {
-  return parseKept<KeyNote>(record, TABLE, ({ keyId }) => typeof keyId === 'string')
+  return decodeRecord<KeyNote>(record, TABLE, ({ keyId }) => typeof keyId === 'string')
 }

@@ -27,13 +27,13 @@ export interface Watches {
    * Begins to watch: what there is, then what there is after every change of it, secrets included; for a slow watcher only the last.
    *
    * @param id of errors.
-   * @param onBegun called once changes are noticed.
+   * @param onStart called once changes are noticed.
    * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
    */
   readonly open: (
     target: WatchTarget,
     id: string,
-    onBegun: () => void,
+    onStart: () => void,
   ) => AsyncIterableIterator<Snapshot>
   /** How many there are. */
   readonly count: () => number
@@ -48,7 +48,7 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
   let closed = false
 
   return {
-    open({ namespace, path }, id, onBegun) {
+    open({ namespace, path }, id, onStart) {
       if (closed) throw unavailable(id, STOPPING)
       if (feeds.size >= maxWatchers)
         throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
@@ -67,11 +67,11 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
       // Missed or not, what there is now is read.
       const onChange = (): void => feed.push(HEAD, namespace)
       store
-        .watch(toTable(namespace), HEAD, { onEvent: onChange, onGap: onChange })
+        .watch(toTable(namespace), HEAD, { onEvent: onChange, onMissedEvents: onChange })
         .then((stopWatching) => {
           stop = stopWatching
           if (!feeds.has(feed)) return stop()
-          onBegun()
+          onStart()
           onChange()
         }, feed.fail)
 

@@ -24,7 +24,7 @@ export interface ConsumptionOptions {
   /** Of errors. */
   readonly id: string
   /** Called once no event is missed. */
-  readonly onBegun: () => void
+  readonly onStart: () => void
 }
 
 const NONE: readonly ConsumedEvent[] = []
@@ -32,7 +32,7 @@ const DONE = { done: true, value: undefined } as const
 
 /** Events as the caller takes them. */
 export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMessage> {
-  const { events, namespace, requests, id, onBegun, mustBeReadable } = options
+  const { events, namespace, requests, id, onStart, mustBeReadable } = options
   const messages = requests[Symbol.asyncIterator]()
   let consumer: EventConsumer | undefined
   let topic = ''
@@ -54,7 +54,7 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
       return undefined
     }
     consumer = begun
-    onBegun()
+    onStart()
     void readAnswers(begun)
     return begun
   }

@@ -10,22 +10,22 @@ import { consume } from './consumption.ts'
 import {
   type ConsumeMessage,
   Consuming,
-  GivenMetadata,
+  DeliveryView,
+  EventView,
   Group,
   Limit,
+  MetadataInput,
   Milliseconds,
   Offset,
   Payload,
   Seconds,
   Since,
-  ToldDelivery,
-  ToldEvent,
   Topic,
   toMessage,
   toTimeMs,
 } from './messages.ts'
 import { hasAuditEvents, refuseReserved } from './reserved.ts'
-import { ToldGroup, ToldTopic, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
+import { GroupView, TopicView, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
 /** What the handler `Stream` offers (reference 5.2) to services of the namespace; deleting takes an administrator. */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
@@ -38,7 +38,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
       idempotent: false,
       request: Type.Object({
         topic: Topic,
-        metadata: GivenMetadata,
+        metadata: MetadataInput,
         payload: Payload,
         timestamp: Seconds,
         timestamp_ms: Milliseconds,
@@ -64,7 +64,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
       description:
         'Events of a topic, as they come. The first message says which; those that follow, what became of them.',
       request: Consuming,
-      response: ToldDelivery,
+      response: DeliveryView,
       stream: 'both',
       handle: (requests, ctx) =>
         consume({
@@ -73,7 +73,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
           namespace: namespaceOf(ctx),
           mustBeReadable: (topic) => mustBeReadable(topic, ctx),
           id: idOf(ctx),
-          onBegun: () => ctx.start(),
+          onStart: () => ctx.start(),
         }),
     }),
 
@@ -88,7 +88,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
           description: 'Whether their groups are told, too, and how far they are behind.',
         }),
       }),
-      response: Type.Object({ topics: Type.Array(ToldTopic) }),
+      response: Type.Object({ topics: Type.Array(TopicView) }),
       async handle({ topic, groups }, ctx) {
         const topics = await events.listTopics(namespaceOf(ctx))
         const asked = topic === '' ? topics : topics.filter((one) => one.topic === topic)
@@ -102,7 +102,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
       readOnly: true,
       description: 'The groups of a topic that are kept.',
       request: Type.Object({ topic: Topic }),
-      response: Type.Object({ groups: Type.Array(ToldGroup) }),
+      response: Type.Object({ groups: Type.Array(GroupView) }),
       async handle({ topic }, ctx) {
         const groups = await events.listGroups(topicOf(topic, ctx))
         return { groups: groups.map(toGroupMessage) }
@@ -150,7 +150,7 @@ export function createStoreEndpoints(events: Events, checks: AccountChecks): End
         since_ms: Milliseconds,
       }),
       response: Type.Object({
-        events: Type.Array(ToldEvent),
+        events: Type.Array(EventView),
         next: Type.Optional(
           Type.Integer({ description: 'There are more: read again, with this offset.' }),
         ),

@@ -89,7 +89,7 @@ export const Group: TUnsafe<string> = Type.Unsafe(name('Of the topic.'))
 export const Payload: TUnsafe<Uint8Array> = Type.Unsafe(
   Bytes({ default: '', description: 'Bytes; base64 in JSON.' }),
 )
-export const GivenMetadata: TUnsafe<EventMessage['metadata']> = Type.Unsafe(
+export const MetadataInput: TUnsafe<EventMessage['metadata']> = Type.Unsafe(
   Type.Refine(
     Metadata,
     (metadata) => sizeOfMetadata(metadata) <= MAX_METADATA_BYTES,
@@ -118,8 +118,8 @@ const event = {
   sequence: Type.Integer({ description: 'Its place in the topic, from 1 on.' }),
 }
 
-export const ToldEvent: TUnsafe<EventMessage> = Type.Unsafe(Type.Object(event))
-export const ToldDelivery: TUnsafe<DeliveryMessage> = Type.Unsafe(
+export const EventView: TUnsafe<EventMessage> = Type.Unsafe(Type.Object(event))
+export const DeliveryView: TUnsafe<DeliveryMessage> = Type.Unsafe(
   Type.Object({
     ...event,
     attempt: Type.Integer({ description: 'How often the group got it, this time included.' }),

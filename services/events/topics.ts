@@ -29,8 +29,8 @@ const group = {
   pending: Type.Integer({ description: 'Events that wait to be acknowledged.' }),
 }
 
-export const ToldGroup: TUnsafe<GroupMessage> = Type.Unsafe(Type.Object(group))
-export const ToldTopic: TUnsafe<TopicMessage> = Type.Unsafe(
+export const GroupView: TUnsafe<GroupMessage> = Type.Unsafe(Type.Object(group))
+export const TopicView: TUnsafe<TopicMessage> = Type.Unsafe(
   Type.Object({
     topic: Type.String(),
     first: Type.Integer({ description: 'Sequence of the oldest event that is kept.' }),

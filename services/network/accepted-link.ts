@@ -5,12 +5,12 @@ import { badRequest, timeout } from '../../sdk/errors.ts'
 import type { Admission } from './admission.ts'
 import type { CheckedPeer } from './check-peer.ts'
 import { MAX_REASON } from './link-call.ts'
-import { createOutbox, type NewsSource } from './update-queue.ts'
+import { createOutbox, type UpdateSource } from './update-queue.ts'
 
 /** Whom a link tells that another server opened. */
 export interface AcceptOwner {
   /** The peer has shown that it may: from now on it is told these news. @throws {GatewayError} when there must be no link. */
-  readonly onOpen: (link: AcceptedLink, peer: CheckedPeer) => NewsSource
+  readonly onOpen: (link: AcceptedLink, peer: CheckedPeer) => UpdateSource
   readonly onClose: (link: AcceptedLink) => void
 }
 

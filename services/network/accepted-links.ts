@@ -1,7 +1,7 @@
 import type { PluginLog } from '../../core/plugin/define.ts'
 import type { Introduction } from '../../domain/mesh/handshake.ts'
 import { MAX_PEERS } from '../../domain/mesh/limits.ts'
-import { createTeller, type Teller } from '../../domain/mesh/route-advertiser.ts'
+import { createRouteAdvertiser, type RouteAdvertiser } from '../../domain/mesh/route-advertiser.ts'
 import type { RouteTable } from '../../domain/mesh/routing-table.ts'
 import { conflict, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { type AcceptedLink, type AcceptOwner, acceptLink } from './accepted-link.ts'
@@ -47,7 +47,7 @@ export interface AcceptedLinks {
 
 interface Entry {
   readonly link: AcceptedLink
-  readonly teller: Teller
+  readonly teller: RouteAdvertiser
 }
 
 /** Links whose caller has not proved yet that it knows the token: in all, and from one IP address. */
@@ -68,7 +68,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     return count
   }
 
-  function welcome(link: AcceptedLink, peer: CheckedPeer): Teller {
+  function welcome(link: AcceptedLink, peer: CheckedPeer): RouteAdvertiser {
     const { id } = peer
     opening.delete(link)
     const old = byPeer.get(id)
@@ -77,7 +77,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     links.answer(peer)
     const onTooMuch = (): void =>
       log.warn({ server: id }, 'there are more services than a peer may be told of: some left out')
-    const teller = createTeller({ table, peer: id, onTooMuch })
+    const teller = createRouteAdvertiser({ table, peer: id, onTooMuch })
     byPeer.set(id, { link, teller })
     // That of a server which was started anew is not known to be over yet.
     old?.link.end(conflict(NETWORK, `the server ${id} has opened another link`))

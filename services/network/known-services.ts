@@ -2,7 +2,7 @@ import type { StoreTable } from '../../core/contracts/store.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
 import type { Network } from '../../domain/mesh/network.ts'
 import type { KnownService } from '../../domain/mesh/registry/route-registry.ts'
-import { formatKept, parseKept } from '../../domain/store/json-record.ts'
+import { decodeRecord, encodeRecord } from '../../domain/store/json-record.ts'
 import type { Store } from '../../domain/store/store.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
@@ -44,7 +44,7 @@ export function createKnownServices(options: KnownServicesOptions): KnownService
     timer = undefined
     const services = fit(routes.listKnown(), store.maxValueBytes)
     if (services.length === 0 && !hasSaved) return
-    const record = { table: TABLE, key: id, value: formatKept({ services }) }
+    const record = { table: TABLE, key: id, value: encodeRecord({ services }) }
     try {
       await store.commit([{ ...record, expiresMs: Date.now() + UNUSED_MS }])
       hasSaved = true
@@ -68,7 +68,7 @@ export function createKnownServices(options: KnownServicesOptions): KnownService
         hasSaved = record !== undefined
         if (record !== undefined)
           routes.restore(
-            parseKept<Saved>(record, TABLE.table, ({ services }) => Array.isArray(services))
+            decodeRecord<Saved>(record, TABLE.table, ({ services }) => Array.isArray(services))
               .services,
           )
       } catch (error) {

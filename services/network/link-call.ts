@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { LostKind } from '../../core/rpc/call.ts'
+import type { TransportFailure } from '../../core/rpc/call.ts'
 import { StreamCall } from '../../core/rpc/ws/stream-call.ts'
-import { MAX_MESSAGE_BYTES, MAX_TOLD_BYTES } from '../../domain/mesh/limits.ts'
+import { MAX_ADVERTISED_BYTES, MAX_MESSAGE_BYTES } from '../../domain/mesh/limits.ts'
 import { type LinkMessage, readMessage } from '../../domain/mesh/messages.ts'
 
 /** Full name of the network service. */
@@ -13,11 +13,11 @@ export const MAX_REASON = 500
 /** Bytes of a peer that are read in a second, once it has sent all that it may tell: a MiB of routes takes some 120 ms to apply. */
 const BYTES_PER_SECOND = 1024 * 1024
 
-/** What is told of a link. After `onOver` nothing more. */
+/** What is told of a link. After `onSettled` nothing more. */
 export interface LinkReceiver {
   /** @throws {TypeError} for what should not have been said; the link is over then. */
   readonly onMessage: (message: LinkMessage) => void
-  readonly onOver: (error: GatewayError) => void
+  readonly onSettled: (error: GatewayError) => void
 }
 
 /** The stream of `Network.Link`, as whoever opens it has it. */
@@ -25,7 +25,7 @@ export class LinkCall extends StreamCall {
   readonly #receiver: LinkReceiver
   #over = false
   /** Bytes that are read without delay, as of {@link #allowanceMs}; negative: what was read too soon. */
-  #allowance = MAX_TOLD_BYTES
+  #allowance = MAX_ADVERTISED_BYTES
   #allowanceMs = performance.now()
 
   /** @param hello the first message. */
@@ -54,7 +54,7 @@ export class LinkCall extends StreamCall {
     } catch (error) {
       const message = (error as Error).message.slice(0, MAX_REASON)
       this.cancel()
-      return this.onOver(new GatewayError(NETWORK, 502, `what it says is malformed: ${message}`))
+      return this.onSettled(new GatewayError(NETWORK, 502, `what it says is malformed: ${message}`))
     }
     const { length } = body
     const delayMs = this.#findDelay(length)
@@ -66,19 +66,19 @@ export class LinkCall extends StreamCall {
   #findDelay(bytes: number): number {
     const nowMs = performance.now()
     const earned = ((nowMs - this.#allowanceMs) / 1000) * BYTES_PER_SECOND
-    this.#allowance = Math.min(this.#allowance + earned, MAX_TOLD_BYTES) - bytes
+    this.#allowance = Math.min(this.#allowance + earned, MAX_ADVERTISED_BYTES) - bytes
     this.#allowanceMs = nowMs
     return Math.max(0, (-this.#allowance / BYTES_PER_SECOND) * 1000)
   }
 
-  override onLost(_kind: LostKind, detail: string): void {
-    this.onOver(new GatewayError(NETWORK, 502, detail))
+  override onLost(_kind: TransportFailure, detail: string): void {
+    this.onSettled(new GatewayError(NETWORK, 502, detail))
   }
 
-  protected override onOver(error: GatewayError): void {
+  protected override onSettled(error: GatewayError): void {
     if (this.#over) return
     this.#over = true
-    this.#receiver.onOver(error)
+    this.#receiver.onSettled(error)
   }
 }
 

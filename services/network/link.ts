@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { Channel, type ChannelOptions } from '../../core/rpc/ws/channel.ts'
 import type { ServerAddress } from '../../domain/mesh/address.ts'
 import type { Introduction } from '../../domain/mesh/handshake.ts'
-import type { LinkMessage, RouteNews } from '../../domain/mesh/messages.ts'
+import type { LinkMessage, RouteUpdate } from '../../domain/mesh/messages.ts'
 import { createRoundTrip, type RoundTrip } from '../../domain/mesh/rtt.ts'
 import { createBackOff } from '../../lib/async/backoff.ts'
 import type { Admission } from './admission.ts'
@@ -26,9 +26,9 @@ export interface LinkOwner {
   readonly onLinked: (link: Link, peer: Introduction) => void
   readonly onCost: (link: Link, peer: Introduction) => void
   /** @throws {TypeError} for what no peer may tell. */
-  readonly onNews: (link: Link, peer: Introduction, news: readonly RouteNews[]) => void
+  readonly onUpdate: (link: Link, peer: Introduction, news: readonly RouteUpdate[]) => void
   /** It is `waiting` or `asleep` now. */
-  readonly onOver: (link: Link, end: LinkEnd) => void
+  readonly onSettled: (link: Link, end: LinkEnd) => void
 }
 
 /** How an attempt has ended. */
@@ -116,7 +116,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
       { type: 'hello', ...hello },
       {
         onMessage: (message) => hear(own, message),
-        onOver: (error) => end(error, 'waiting'),
+        onSettled: (error) => end(error, 'waiting'),
       },
     )
     const own: Attempt = {
@@ -144,7 +144,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
       return greet(own, callee, message.proof)
     if (message.type === 'pong' && own.pingMs > 0 && message.n === own.pings) return measure(own)
     if (message.type === 'routes' && own.linkedMs > 0)
-      return owner.onNews(link, peer!, message.routes)
+      return owner.onUpdate(link, peer!, message.routes)
     throw new TypeError(`type must not be ${message.type} now`)
   }
 
@@ -206,7 +206,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     if (next === 'waiting') timer = setTimeout(begin, backOff.next()).unref()
     reason = error
     settle(next)
-    owner.onOver(link, { reason: error, peer, wasLinked: linkedMs > 0, again })
+    owner.onSettled(link, { reason: error, peer, wasLinked: linkedMs > 0, again })
   }
 
   function drop(): void {

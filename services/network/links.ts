@@ -7,9 +7,9 @@ import { RESOLVED } from '../../core/upstream/parse-node.ts'
 import { parseServerAddress, type ServerAddress } from '../../domain/mesh/address.ts'
 import type { Introduction } from '../../domain/mesh/handshake.ts'
 import { MAX_PEERS } from '../../domain/mesh/limits.ts'
-import type { RouteNews } from '../../domain/mesh/messages.ts'
+import type { RouteUpdate } from '../../domain/mesh/messages.ts'
 import type { Network } from '../../domain/mesh/network.ts'
-import { createHearer } from '../../domain/mesh/route-receiver.ts'
+import { createRouteReceiver } from '../../domain/mesh/route-receiver.ts'
 import { tooManyRequests } from '../../sdk/errors.ts'
 import { addLocalNode } from '../../sdk/internal/local-services.ts'
 import type { Admission } from './admission.ts'
@@ -59,7 +59,7 @@ interface Entry {
 /** How a server is called while its link stands. */
 interface Way {
   readonly caller: Caller
-  readonly hear: (news: readonly RouteNews[]) => void
+  readonly hear: (news: readonly RouteUpdate[]) => void
   readonly unlist: () => void
 }
 
@@ -101,7 +101,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
         },
       })
       const unlist = addLocalNode(node.id, caller)
-      entry.way = { caller, unlist, hear: createHearer(table, id) }
+      entry.way = { caller, unlist, hear: createRouteReceiver(table, id) }
       nodes.set(id, node)
       table.setPeer(id, link.roundTrip.cost)
       tellChange()
@@ -109,9 +109,9 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     },
 
     onCost: (link, { id }) => table.setPeer(id, link.roundTrip.cost),
-    onNews: (link, _peer, news) => find(link).way!.hear(news),
+    onUpdate: (link, _peer, news) => find(link).way!.hear(news),
 
-    onOver(link, { reason, peer, wasLinked, again }) {
+    onSettled(link, { reason, peer, wasLinked, again }) {
       const entry = find(link)
       if (wasLinked) {
         closeWay(entry, peer!.id)

@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../core/errors.ts'
-import { type Carrier, type LostKind, OutgoingCall } from '../../core/rpc/call.ts'
+import { type Carrier, OutgoingCall, type TransportFailure } from '../../core/rpc/call.ts'
 import type { Caller } from '../../core/rpc/caller.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
 
@@ -115,7 +115,7 @@ class CountedCall extends OutgoingCall {
     this.#call.onFail(error, isForeign)
   }
 
-  override onLost(kind: LostKind, detail: string): void {
+  override onLost(kind: TransportFailure, detail: string): void {
     this.#traffic.failures++
     this.#call.release()
     if (kind === 'connect' || kind === 'foreign') this.#onRefused(detail)

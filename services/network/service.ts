@@ -1,4 +1,4 @@
-import type { Gate } from '../../core/contracts/auth.ts'
+import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
 import {
   parseServerAddress,
@@ -140,7 +140,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
 }
 
 /** Who knows the token of the network links, whatever the rules say: servers have no accounts of each other. */
-function exceptLinks(gate: Gate): Gate {
+function exceptLinks(gate: Authorizer): Authorizer {
   return {
     ...gate,
     judge: (access) =>

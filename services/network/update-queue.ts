@@ -1,10 +1,10 @@
-import { formatNews, type RouteNews } from '../../domain/mesh/messages.ts'
+import { formatUpdate, type RouteUpdate } from '../../domain/mesh/messages.ts'
 
 /** Where the news come from. */
-export interface NewsSource {
+export interface UpdateSource {
   readonly isPending: () => boolean
   /** Some, of about so many bytes; empty: there are none. */
-  readonly take: (maxBytes: number) => readonly RouteNews[]
+  readonly take: (maxBytes: number) => readonly RouteUpdate[]
 }
 
 /** What is said to a peer, as its call iterates over it. */
@@ -12,7 +12,7 @@ export interface Outbox extends AsyncIterableIterator<object> {
   /** Says something before any news; in place of what was to be said of its type. */
   readonly say: <M extends { readonly type: string }>(message: M) => void
   /** Tells the news of this source from now on. */
-  readonly begin: (source: NewsSource) => void
+  readonly begin: (source: UpdateSource) => void
   /** There may be news. */
   readonly wake: () => void
   /** Nothing more is said: the peer gets this error, or the end of the stream. */
@@ -32,7 +32,7 @@ const COLLECT_MS = 10
 /** @param onClose called once, when nobody takes anything any more. */
 export function createOutbox(onClose: () => void): Outbox {
   const sayings = new Map<string, object>()
-  let source: NewsSource | undefined
+  let source: UpdateSource | undefined
   /** News may be taken now. */
   let isDue = true
   let timer: NodeJS.Timeout | undefined
@@ -117,6 +117,6 @@ export function createOutbox(onClose: () => void): Outbox {
   return outbox
 }
 
-function toMessage(routes: readonly RouteNews[]): object {
-  return { type: 'routes', routes: routes.map(formatNews) }
+function toMessage(routes: readonly RouteUpdate[]): object {
+  return { type: 'routes', routes: routes.map(formatUpdate) }
 }

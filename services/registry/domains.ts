@@ -3,14 +3,14 @@ import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { tooManyRequests } from '../../sdk/errors.ts'
 import { createSortedList, type SortedList } from './sorted-list.ts'
-import { createHeld, type Held } from './usage.ts'
+import { createRegistryUsage, type RegistryUsage } from './usage.ts'
 import { createWatchAll } from './watch-all.ts'
 
 /** Not a domain, but all of them. */
 export const ALL_DOMAINS = '*'
 
 /** A set of services that knows nothing of the others. */
-export interface Domain extends Omit<SortedList, 'close'>, Omit<Held, 'close'> {
+export interface Domain extends Omit<SortedList, 'close'>, Omit<RegistryUsage, 'close'> {
   readonly name: string
   readonly registry: Registry
   /** Watches all services; absent: the registry tells no changes. */
@@ -138,7 +138,7 @@ function attach({ name, service, listener, stops }: Watcher, domain: Domain): vo
 
 function createDomain(name: string, registry: Registry): OpenDomain {
   const list = createSortedList(registry)
-  const held = createHeld(registry, name)
+  const held = createRegistryUsage(registry, name)
   return {
     ...list,
     ...held,

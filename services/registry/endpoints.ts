@@ -8,7 +8,7 @@ import { badRequest, notFound, notImplemented } from '../../sdk/errors.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import { ALL_DOMAINS, type Domain, type Domains } from './domains.ts'
 import { toEntry, toService } from './entry.ts'
-import { type LeaveOut, takeFitting } from './fit-message.ts'
+import { type LeaveOut, truncateToMessage } from './fit-message.ts'
 import {
   checkNodes,
   checkSize,
@@ -17,13 +17,13 @@ import {
   SERVICE_NAME_OR_EMPTY,
   TTL_SECONDS,
 } from './limits.ts'
-import { Entries, Entry, GivenEntry, Options } from './messages.ts'
+import { Entries, Entry, Options, RegisterInput } from './messages.ts'
 import type { CheckAddresses } from './nodes/check-addresses.ts'
 import { checkLetterCase } from './nodes/letter-case.ts'
 import { createOwnedChanges, withOwner } from './nodes/node-owner.ts'
-import { refuseOwnNodes } from './nodes/protect-built-ins.ts'
+import { rejectBuiltInNodes } from './nodes/protect-built-ins.ts'
 import { readPage } from './page.ts'
-import { ask } from './query.ts'
+import { queryRegistry } from './query.ts'
 import { checkRoom } from './quota.ts'
 import { compareServices } from './sorted-list.ts'
 import type { Watches } from './watches.ts'
@@ -76,12 +76,12 @@ export function createEndpoints(
       async handle({ service, options }, ctx) {
         const id = idOf(ctx)
         const found = domains.select(readable(options, ctx)).map(async ({ name, registry }) => {
-          const versions = await ask(registry, id, () => registry.getService(service))
+          const versions = await queryRegistry(registry, id, () => registry.getService(service))
           return [...versions].sort(compareServices).map((version) => toEntry(version, name))
         })
         const services = (await Promise.all(found)).flat()
         if (services.length === 0) throw notFound(id, `service not found: ${service}`)
-        return { services: takeFitting(services, leaveOut) }
+        return { services: truncateToMessage(services, leaveOut) }
       },
     }),
 
@@ -107,7 +107,7 @@ export function createEndpoints(
 
     register: endpoint({
       description: 'Adds nodes to a version of a service; the same again restarts their TTL.',
-      request: GivenEntry,
+      request: RegisterInput,
       response: Type.Object({}),
       async handle(entry, ctx) {
         const id = idOf(ctx)
@@ -125,7 +125,7 @@ export function createEndpoints(
           // Without an await before the registration: other registrations would come between.
           checkLetterCase(domain, service, id)
           checkRoom(domain, service, id, quota)
-          return ask(registry, id, () => register(service, { ttlSeconds }))
+          return queryRegistry(registry, id, () => register(service, { ttlSeconds }))
         })
         return {}
       },
@@ -134,7 +134,7 @@ export function createEndpoints(
     deregister: endpoint({
       description:
         'Removes nodes of a version of a service; those that are not there do not matter.',
-      request: GivenEntry,
+      request: RegisterInput,
       response: Type.Object({}),
       async handle(entry, ctx) {
         const id = idOf(ctx)
@@ -146,9 +146,9 @@ export function createEndpoints(
           const { registry } = domain
           const { deregister } = registry
           if (deregister === undefined) throw isFixed(domain, id)
-          await refuseOwnNodes(service, registry, ownAddress, id)
+          await rejectBuiltInNodes(service, registry, ownAddress, id)
           await changeAsOwner(service, { registry, namespace: name }, ctx, id, () =>
-            ask(registry, id, () => deregister(service)),
+            queryRegistry(registry, id, () => deregister(service)),
           )
         }
         return {}

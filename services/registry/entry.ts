@@ -30,7 +30,7 @@ type OrNull<T, Keys extends keyof T> = Omit<T, Keys> & {
 }
 
 /** A version of a service as it was sent. */
-export interface GivenService extends Pick<Service, 'name' | 'version'> {
+export interface ServiceInput extends Pick<Service, 'name' | 'version'> {
   readonly metadata: Service['metadata'] | null
   readonly endpoints: readonly OrNull<Endpoint, 'metadata'>[] | null
   readonly nodes: readonly OrNull<Node, 'metadata'>[] | null
@@ -65,7 +65,7 @@ function toBytes(value: object): number {
 }
 
 /** What a registry is told of an entry: the fields it knows, without the domain. */
-export function toService({ name, version, metadata, endpoints, nodes }: GivenService): Service {
+export function toService({ name, version, metadata, endpoints, nodes }: ServiceInput): Service {
   const { domain: _, ...own } = metadata ?? {}
   return {
     name,

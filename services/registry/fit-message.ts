@@ -27,7 +27,7 @@ export function createLeaveOut(log: PluginLog): LeaveOut {
 }
 
 /** The entries a message has room for, in their order. */
-export function takeFitting(
+export function truncateToMessage(
   entries: readonly ServiceEntry[],
   leaveOut: LeaveOut,
 ): readonly ServiceEntry[] {

@@ -3,8 +3,8 @@ import { type TUnsafe, Type } from '../../core/schema.ts'
 import {
   DEFAULT_VERSION,
   type EntryOptions,
-  type GivenService,
   type ServiceEntry,
+  type ServiceInput,
 } from './entry.ts'
 import {
   ADDRESS,
@@ -66,43 +66,44 @@ const Metadata = Type.Refine(
 )
 const GivenValue = Type.Refine({ ...Value, default: {} } as typeof Value, ...VALUE)
 /** A registration: bounded, and what may be missing has a default. */
-export const GivenEntry: TUnsafe<GivenService & { readonly options: EntryOptions }> = Type.Unsafe(
-  Type.Object({
-    name: Type.Refine(Type.String(), ...SERVICE_NAME),
-    version: Type.Refine(
-      Type.String({ default: '', description: `${DEFAULT_VERSION} where empty.` }),
-      ...TEXT_OR_EMPTY,
-    ),
-    metadata: Metadata,
-    endpoints: orNull(
-      Type.Array(
-        Type.Object({
-          name: Type.Refine(Type.String(), ...TEXT),
-          request: GivenValue,
-          response: GivenValue,
-          // Schemas and descriptions are long; the length of the whole entry bounds them.
-          metadata: Type.Refine(
-            orNull(Type.Record(Type.String(), Type.String(), { default: {} })),
-            ...METADATA,
-          ),
-        }),
-        { maxItems: MAX_ENDPOINTS, default: [] },
+export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOptions }> =
+  Type.Unsafe(
+    Type.Object({
+      name: Type.Refine(Type.String(), ...SERVICE_NAME),
+      version: Type.Refine(
+        Type.String({ default: '', description: `${DEFAULT_VERSION} where empty.` }),
+        ...TEXT_OR_EMPTY,
       ),
-    ),
-    nodes: orNull(
-      Type.Array(
-        Type.Object({
-          id: Type.Refine(Type.String(), ...TEXT),
-          address: Type.Refine(Type.String(), ...ADDRESS),
-          port: Type.Optional(Type.String({ description: 'That of the address counts.' })),
-          metadata: Metadata,
-        }),
-        { maxItems: MAX_NODES, default: [] },
+      metadata: Metadata,
+      endpoints: orNull(
+        Type.Array(
+          Type.Object({
+            name: Type.Refine(Type.String(), ...TEXT),
+            request: GivenValue,
+            response: GivenValue,
+            // Schemas and descriptions are long; the length of the whole entry bounds them.
+            metadata: Type.Refine(
+              orNull(Type.Record(Type.String(), Type.String(), { default: {} })),
+              ...METADATA,
+            ),
+          }),
+          { maxItems: MAX_ENDPOINTS, default: [] },
+        ),
       ),
-    ),
-    options: Options,
-  }),
-)
+      nodes: orNull(
+        Type.Array(
+          Type.Object({
+            id: Type.Refine(Type.String(), ...TEXT),
+            address: Type.Refine(Type.String(), ...ADDRESS),
+            port: Type.Optional(Type.String({ description: 'That of the address counts.' })),
+            metadata: Metadata,
+          }),
+          { maxItems: MAX_NODES, default: [] },
+        ),
+      ),
+      options: Options,
+    }),
+  )
 
 const Texts = Type.Record(Type.String(), Type.String())
 /** What is told of a version. */

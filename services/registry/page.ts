@@ -4,7 +4,7 @@ import type { Domain } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
 import { type LeaveOut, MAX_MESSAGE_BYTES } from './fit-message.ts'
 import { type Listed, withNodes } from './nodes/load-nodes.ts'
-import { ask } from './query.ts'
+import { queryRegistry } from './query.ts'
 import { compareServices, compareText } from './sorted-list.ts'
 
 /** Which page of the list. */
@@ -52,7 +52,7 @@ export async function readPage(
   const place = after === '' ? undefined : parsePlace(after, id)
   const found: Found[] = []
   for (const { name: domain, list, registry } of domains) {
-    const services = await ask(registry, id, list)
+    const services = await queryRegistry(registry, id, list)
     const first = place === undefined ? 0 : findFirstAfter(services, domain, place)
     // One more than fits, to know whether there is another page.
     for (const service of services.slice(first, first + limit + 1))

@@ -1,6 +1,6 @@
 import type { Registry } from '../../core/contracts/registry.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { isRefusal } from '../../core/registry/errors.ts'
+import { isPermanent } from '../../core/registry/errors.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { badRequest, forbidden, unavailable } from '../../sdk/errors.ts'
 
@@ -11,14 +11,18 @@ import { badRequest, forbidden, unavailable } from '../../sdk/errors.ts'
  * @param id of the error.
  * @throws {GatewayError} 400 for what it calls malformed, 403 when it refuses, 503 when it does not answer.
  */
-export async function ask<T>(registry: Registry, id: string, question: () => Maybe<T>): Promise<T> {
+export async function queryRegistry<T>(
+  registry: Registry,
+  id: string,
+  question: () => Maybe<T>,
+): Promise<T> {
   try {
     return await question()
   } catch (cause) {
     if (cause instanceof GatewayError || !(cause instanceof Error)) throw cause
     const { message } = cause
     if (cause instanceof TypeError) throw badRequest(id, message, { cause })
-    if (isRefusal(cause))
+    if (isPermanent(cause))
       throw forbidden(id, `the registry ${registry.name} refuses: ${message}`, { cause })
     throw unavailable(id, `the registry ${registry.name} cannot be asked: ${message}`, { cause })
   }

@@ -2,18 +2,18 @@ import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { toEntryBytes } from './entry.ts'
 
 /** A version, and how long its entry is. */
-export interface HeldVersion {
+export interface CountedVersion {
   readonly service: Service
   readonly bytes: number
 }
 
 /** What a registry holds, counted as it tells: what came and has not gone since. */
-export interface Held {
+export interface RegistryUsage {
   /** Versions of all services. */
   readonly size: () => number
   /** Nodes of all versions. */
   readonly nodes: () => number
-  readonly find: (service: Pick<Service, 'name' | 'version'>) => HeldVersion | undefined
+  readonly find: (service: Pick<Service, 'name' | 'version'>) => CountedVersion | undefined
   /** Bytes of the entries of all versions of a service. */
   readonly bytesOf: (name: string) => number
   /**
@@ -26,8 +26,8 @@ export interface Held {
 }
 
 /** @param domain that of the registry: entries name it. */
-export function createHeld(registry: Registry, domain: string): Held {
-  const versions = new Map<string, HeldVersion>()
+export function createRegistryUsage(registry: Registry, domain: string): RegistryUsage {
+  const versions = new Map<string, CountedVersion>()
   const bytesByName = new Map<string, number>()
   /** Registered names by their form in lower case; each list has a name. */
   const names = new Map<string, readonly string[]>()

@@ -3,7 +3,7 @@ import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
 import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
-import { type LeaveOut, takeFitting } from './fit-message.ts'
+import { type LeaveOut, truncateToMessage } from './fit-message.ts'
 
 /** A change as watchers are told it; `service` is the state after it. */
 export interface WatchEvent {
@@ -56,7 +56,7 @@ export function createWatches(options: WatchesOptions): Watches {
   function toWatchEvent(event: RegistryEvent, domain: string): WatchEvent | null {
     const known = made.get(event)
     if (known !== undefined) return known
-    const [service] = takeFitting([toEntry(event.service, domain)], leaveOut)
+    const [service] = truncateToMessage([toEntry(event.service, domain)], leaveOut)
     const timestamp = Math.floor(nowMs() / 1000)
     const told = service === undefined ? null : { action: event.type, service, timestamp }
     made.set(event, told)

@@ -7,6 +7,7 @@ import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import {
   idOf,
   Lines,
+  LogLineView,
   namespaceOf,
   Options,
   Place,
@@ -15,17 +16,16 @@ import {
   Resource,
   type ResourceMessage,
   type RunOptions,
+  RuntimeServiceView,
   ServiceName,
   ServiceVersion,
   Since,
-  ToldLine,
-  ToldService,
 } from './messages.ts'
 import type { Operations, Order } from './operations.ts'
 import type { Objects } from './state/objects.ts'
 import type { ServiceRecord } from './state/records.ts'
 import type { Servers } from './state/servers.ts'
-import { toAwayMessage, toServiceMessage, toUnreadMessage } from './to-message.ts'
+import { toServiceMessage, toUnavailableMessage, toUnreadMessage } from './to-message.ts'
 import { STOPPING, type Watches } from './watches.ts'
 
 /** What happened to an object, by somebody's will. */
@@ -98,7 +98,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
       readOnly: true,
       description: 'The services that are run, in the order of their names.',
       request: Type.Object({ options: Reading }),
-      response: Type.Object({ services: Type.Array(ToldService) }),
+      response: Type.Object({ services: Type.Array(RuntimeServiceView) }),
       async handle({ options }, ctx) {
         const namespace = readable(options, ctx)
         const { service, version, type } = options
@@ -112,7 +112,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
           const message = toServiceMessage(record)
           return seenMs === undefined
             ? message
-            : toAwayMessage(message, record.server, nowMs() - seenMs)
+            : toUnavailableMessage(message, record.server, nowMs() - seenMs)
         }
         return {
           services: [
@@ -165,7 +165,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
       request: Type.Object({ options: Reading }),
       response: Type.Object({
         action: Type.Union([Type.Literal('write'), Type.Literal('delete')]),
-        service: ToldService,
+        service: RuntimeServiceView,
       }),
       stream: 'server',
       handle({ options }, ctx) {
@@ -184,7 +184,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         since: Since,
         options: Place,
       }),
-      response: ToldLine,
+      response: LogLineView,
       stream: 'server',
       async *handle({ service, version, stream, count, since, options }, ctx) {
         const namespace = namespaceOf(options, ctx)

@@ -217,7 +217,7 @@ export const Named: TUnsafe<{ readonly name: string; readonly version: string }>
   Type.Object({ name: Name, version: Version }, { default: {} }),
 )
 
-export const ToldService: TUnsafe<ServiceMessage> = Type.Unsafe(
+export const RuntimeServiceView: TUnsafe<ServiceMessage> = Type.Unsafe(
   Type.Object({
     name: Type.String(),
     version: Type.String(),
@@ -237,7 +237,7 @@ export const Lines: TUnsafe<number> = count('The last so many lines that are the
 export const Since: TUnsafe<number> = count(
   'Leaves out what was written before, Unix time in seconds.',
 )
-export const ToldLine: TUnsafe<LogMessage> = Type.Unsafe(
+export const LogLineView: TUnsafe<LogMessage> = Type.Unsafe(
   Type.Object({
     timestamp: Type.Integer({ description: 'Unix time in milliseconds.' }),
     metadata: Type.Record(Type.String(), Type.String(), { description: 'instance and stream.' }),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Runtime, WorkloadKey } from '../../core/contracts/runtime.ts'
 import { isReservedName } from '../../core/registry/built-in-services.ts'
-import { isDoneIn } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/settles-within.ts'
 import type { Account } from '../../sdk/context.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
 import type { ServiceAccounts } from './accounts.ts'
@@ -12,13 +12,13 @@ import type { Reconciler } from './reconciler.ts'
 import type { Secrets } from './secrets.ts'
 import { checkAddress, checkRef, isCommit } from './sources/references.ts'
 import type { Uploads } from './sources/uploads.ts'
-import { needsNoBuild, toWish } from './state/desired-state.ts'
+import { needsNoBuild, toDesiredState } from './state/desired-state.ts'
 import type { Objects } from './state/objects.ts'
 import {
-  type Asked,
   formatObject,
   isUnderWay,
   neverCameUp,
+  type Requested,
   type ServiceRecord,
   toObjectKey,
 } from './state/records.ts'
@@ -149,7 +149,7 @@ export function createOperations(options: OperationsOptions): Operations {
       )
   }
 
-  function toAsked(kind: Asked['kind'], upload = ''): Asked {
+  function toAsked(kind: Requested['kind'], upload = ''): Requested {
     return { id: randomUUID(), kind, upload }
   }
 
@@ -166,7 +166,7 @@ export function createOperations(options: OperationsOptions): Operations {
       if (options.force && !there.deleting) return { record: await update(order), isNew: false }
       throw there.deleting ? toLeaving(key, errorId) : toTaken(key, errorId)
     }
-    const wish = toWish(key, options, secrets)
+    const wish = toDesiredState(key, options, secrets)
     checkImage(wish.image, errorId)
     const settle = admission.admit(key, wish.image === '', errorId)
     try {
@@ -213,7 +213,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const { name, version } = there
     checkNames(name, options, errorId)
     const key = { namespace, name, version }
-    const wish = toWish(key, options, secrets, there.wish, service.source !== '')
+    const wish = toDesiredState(key, options, secrets, there.wish, service.source !== '')
     if (isRollback && there.previous === undefined)
       throw badRequest(errorId, `there is nothing ${formatObject(key)} could be rolled back to`)
     const isNewSource = service.source !== '' && service.source !== there.source
@@ -272,7 +272,7 @@ export function createOperations(options: OperationsOptions): Operations {
       }))
       if (leaving === undefined) return there
       await reconciler.refresh()
-      if (await isDoneIn(gone.done, isOwn ? OWN_MS : otherServerMs)) return there
+      if (await settlesWithin(gone.done, isOwn ? OWN_MS : otherServerMs)) return there
     } finally {
       gone.stop()
     }

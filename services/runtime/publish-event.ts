@@ -18,7 +18,7 @@ export interface RuntimeEvent {
   readonly time: number
 }
 
-export interface TellOptions {
+export interface PublishEventOptions {
   readonly log: ServiceLog
   /** @default the log alone tells it */
   readonly keep?: (event: RuntimeEvent) => Promise<void>
@@ -26,7 +26,7 @@ export interface TellOptions {
 }
 
 /** Tells what was done; what cannot be kept is in the log, for it has happened. */
-export function createTell({ log, keep = async () => {}, nowMs }: TellOptions) {
+export function createPublishEvent({ log, keep = async () => {}, nowMs }: PublishEventOptions) {
   return (ctx: Context, action: Action, record: ServiceRecord): void => {
     const { namespace, name, version } = record
     const { account, id: request } = ctx

@@ -16,7 +16,7 @@ import {
 import { pruneCaches } from './builds/cache.ts'
 import { createRuntimeEndpoints } from './endpoints.ts'
 import { createOperations } from './operations.ts'
-import { createTell, type RuntimeEvent } from './publish-event.ts'
+import { createPublishEvent, type RuntimeEvent } from './publish-event.ts'
 import { createAdmission, type RuntimeQuotas } from './quotas.ts'
 import { createReconciler } from './reconciler.ts'
 import { createSecrets, type Sealer } from './secrets.ts'
@@ -41,7 +41,7 @@ import { createDiskRoom } from './work/disk-room.ts'
 import { createFolders } from './work/folders.ts'
 import { createPrepare } from './work/prepare.ts'
 import { createSandboxes, withFolders } from './work/sandboxes.ts'
-import { endLeftWork } from './work/work-home.ts'
+import { endLeftoverWork } from './work/work-home.ts'
 import { toWorkload } from './workload.ts'
 
 const DESCRIPTION = 'Services this server runs'
@@ -276,7 +276,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     otherServerMs,
     admission: createAdmission(quotas, reconciler.records),
   })
-  const tell = createTell({ log, nowMs, ...(events !== undefined && { keep: events }) })
+  const tell = createPublishEvent({ log, nowMs, ...(events !== undefined && { keep: events }) })
   const ending = new AbortController()
   const ofSources = {
     ...{ objects, uploads, reconciler, folders, owns, checks, checkRun },
@@ -313,7 +313,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     async begin() {
       if (isAlone) await adopt()
       await migrateAccounts()
-      await endLeftWork(folders.cache, (await isolation)?.sandbox)
+      await endLeftoverWork(folders.cache, (await isolation)?.sandbox)
       await servers.begin()
       if (needsLease) await lease.begin()
       await reconciler.begin()

@@ -38,7 +38,7 @@ export function toServiceMessage(record: ServiceRecord): ServiceMessage {
 }
 
 /** One whose server has given no sign of life for so long: nobody knows how it is. */
-export function toAwayMessage(
+export function toUnavailableMessage(
   message: ServiceMessage,
   server: string,
   silentMs: number,

@@ -5,7 +5,7 @@ import type { ReadOptions, ServiceMessage } from './messages.ts'
 import type { Reconciler } from './reconciler.ts'
 import { type ServiceRecord, toObjectKey } from './state/records.ts'
 import type { Servers } from './state/servers.ts'
-import { toAwayMessage, toServiceMessage } from './to-message.ts'
+import { toServiceMessage, toUnavailableMessage } from './to-message.ts'
 
 /** A change as watchers are told it. */
 export interface WatchMessage {
@@ -55,7 +55,9 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
     const message = toServiceMessage(record)
     const seenMs = owns(record) ? undefined : servers.away().get(record.server)
     const isAway = seenMs !== undefined
-    const service = isAway ? toAwayMessage(message, record.server, nowMs() - seenMs) : message
+    const service = isAway
+      ? toUnavailableMessage(message, record.server, nowMs() - seenMs)
+      : message
     return { action: 'write', service }
   }
 

@@ -12,8 +12,6 @@ import {
   Condition,
   DatabaseName,
   DEFAULT_TABLE,
-  GivenRecord,
-  GivenRecords,
   Key,
   KeyPart,
   Listing,
@@ -21,8 +19,10 @@ import {
   type RangeOptions,
   Reading,
   type ReadOptions,
+  RecordInput,
+  RecordsInput,
+  RecordView,
   type TableOptions,
-  ToldRecord,
   Watching,
 } from './messages.ts'
 import { mustBeThere } from './named-database.ts'
@@ -114,7 +114,7 @@ export function createStoreEndpoints(
       description: 'The record of a key, or those whose keys begin or end alike, a page at a time.',
       request: Type.Object({ key: Type.Optional(KeyPart), options: Reading }),
       response: Type.Object({
-        records: Type.Array(ToldRecord),
+        records: Type.Array(RecordView),
         next: Type.Optional(
           Type.String({ description: 'There are more: read again, after this key.' }),
         ),
@@ -137,8 +137,8 @@ export function createStoreEndpoints(
     write: endpoint({
       description: 'Writes a record, or several, over those of their keys.',
       request: Type.Object({
-        record: Type.Optional(GivenRecord),
-        records: Type.Optional(GivenRecords),
+        record: Type.Optional(RecordInput),
+        records: Type.Optional(RecordsInput),
         options: Condition,
       }),
       response: Type.Object({
@@ -250,7 +250,7 @@ export function createStoreEndpoints(
       response: Type.Object({
         action: Type.Union([Type.Literal('write'), Type.Literal('delete')]),
         key: Type.String(),
-        record: Type.Optional(ToldRecord),
+        record: Type.Optional(RecordView),
       }),
       stream: 'server',
       handle({ options }, ctx) {

@@ -207,7 +207,7 @@ const Fields = Type.Record(
 )
 
 /** A record to write. */
-export const GivenRecord: TUnsafe<RecordMessage> = Type.Unsafe(
+export const RecordInput: TUnsafe<RecordMessage> = Type.Unsafe(
   Type.Object({
     key: Key,
     value: Value,
@@ -227,9 +227,9 @@ export const GivenRecord: TUnsafe<RecordMessage> = Type.Unsafe(
 )
 
 /** Several records to write. */
-export const GivenRecords: TUnsafe<readonly RecordMessage[]> = Type.Unsafe(
+export const RecordsInput: TUnsafe<readonly RecordMessage[]> = Type.Unsafe(
   Type.Refine(
-    Type.Array(GivenRecord, {
+    Type.Array(RecordInput, {
       minItems: 1,
       maxItems: MAX_PAGE,
       description:
@@ -241,7 +241,7 @@ export const GivenRecords: TUnsafe<readonly RecordMessage[]> = Type.Unsafe(
 )
 
 /** A record that is told. */
-export const ToldRecord: TUnsafe<RecordMessage> = Type.Unsafe(
+export const RecordView: TUnsafe<RecordMessage> = Type.Unsafe(
   Type.Object({
     key: Type.String(),
     value: Value,

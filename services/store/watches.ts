@@ -32,14 +32,14 @@ export interface Watches {
   /**
    * Begins to watch: of each key what is there when its watcher takes it, not every write on the way.
    *
-   * @param onBegun called once changes are noticed.
+   * @param onStart called once changes are noticed.
    * @param id of errors.
    * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
    */
   readonly open: (
     target: WatchTarget,
     id: string,
-    onBegun: () => void,
+    onStart: () => void,
   ) => AsyncIterableIterator<WatchEvent>
   /** How many there are. */
   readonly count: () => number
@@ -63,7 +63,7 @@ export function createWatches(options: WatchesOptions): Watches {
   }
 
   return {
-    open({ table, prefix }, id, onBegun) {
+    open({ table, prefix }, id, onStart) {
       if (closed) throw unavailable(id, STOPPING)
       if (feeds.size >= maxWatchers)
         throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
@@ -77,15 +77,15 @@ export function createWatches(options: WatchesOptions): Watches {
         },
       })
       feeds.add(feed)
-      const onGap = (): void =>
+      const onMissedEvents = (): void =>
         feed.fail(
           unavailable(id, 'changes may have been missed; watch again and read what is there'),
         )
       store
-        .watch(table, prefix, { onEvent: (event) => feed.push(event.key, event), onGap })
+        .watch(table, prefix, { onEvent: (event) => feed.push(event.key, event), onMissedEvents })
         .then((stopWatching) => {
           stop = stopWatching
-          if (feeds.has(feed)) onBegun()
+          if (feeds.has(feed)) onStart()
           else stop()
         }, feed.fail)
       return {

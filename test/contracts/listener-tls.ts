@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type ConnectionOptions, connect, type PeerCertificate, type TLSSocket } from 'node:tls'
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { createTlsPairs } from '../../core/listener/tls/certificates.ts'
-import { loadTls, type TlsPair } from '../../core/listener/tls/tls.ts'
+import { createCertificateSource } from '../../core/listener/tls/certificates.ts'
+import { type Certificate, loadTls } from '../../core/listener/tls/tls.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
@@ -36,7 +36,7 @@ async function handshake(port: number, options: ConnectionOptions): Promise<stri
   }
 }
 
-function toPair(name: string): TlsPair {
+function toPair(name: string): Certificate {
   return { ...createCertificate([name]), names: [name] }
 }
 
@@ -138,7 +138,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
 
   t.test('certificates that come while a listener serves', async (t) => {
     const asked: string[] = []
-    const tls = createTlsPairs({
+    const tls = createCertificateSource({
       isStrict: true,
       request: async (serverName) => void asked.push(serverName),
     })

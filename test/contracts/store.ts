@@ -398,7 +398,10 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     const { adapter } = await open(t)
     if (adapter.watch === undefined) return t.comment('is told of by its front')
     const told: StoreEvent[] = []
-    const stop = await adapter.watch({ onEvent: (event) => told.push(event), onGap: () => {} })
+    const stop = await adapter.watch({
+      onEvent: (event) => told.push(event),
+      onMissedEvents: () => {},
+    })
     const other: StoreTable = { database: 'a', table: 'b' }
     await commit(adapter, [[write('a'), write('b', { table: other, expiresMs: 1 })]])
     await adapter.commit([[write('c', { ifVersion: 7 })]], NOW_MS)

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createStaticRegistry, type StaticRegistry } from '../../adapters/registry/static.ts'
 import type { Step } from '../../core/chain.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
-import { Directory } from '../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../core/registry/service-cache.ts'
 import type { Resolver } from '../../core/route.ts'
 import { createRouter, type RouterOptions } from '../../core/router.ts'
 import proxy from '../../resolvers/proxy.ts'
@@ -20,7 +20,7 @@ function open<R extends Registry = StaticRegistry>(
   ]),
 ): { route: Step; registry: R; resolved: () => number } {
   const { createPool } = createPools()
-  const directory = new Directory(registry, { upstream: () => ({ createPool }) })
+  const directory = new ServiceCache(registry, { upstream: () => ({ createPool }) })
   t.teardown(() => directory.close())
   let count = 0
   const resolver: Resolver = {

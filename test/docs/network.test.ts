@@ -40,7 +40,13 @@ t.test('its settings are those there are', (t) => {
 })
 
 t.test('its limits are those that hold', (t) => {
-  const { MAX_PEERS, MAX_DESTINATIONS, MAX_TOLD_BYTES, MAX_ENTRY_BYTES, MAX_HOPS } = limits
+  const {
+    MAX_PEERS,
+    MAX_DESTINATIONS,
+    MAX_ADVERTISED_BYTES: MAX_TOLD_BYTES,
+    MAX_ENTRY_BYTES,
+    MAX_HOPS,
+  } = limits
   const count = MAX_DESTINATIONS.toLocaleString('en')
   const [told, entry] = [MAX_TOLD_BYTES / 1024 ** 2, MAX_ENTRY_BYTES / 1024]
   t.match(GUIDE, `${MAX_PEERS} links each way; ${count} services and servers`)

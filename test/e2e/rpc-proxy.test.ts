@@ -1,7 +1,7 @@
 // Programs that know nothing of a platform but its proxy.
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
-import { Directory } from '../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../core/registry/service-cache.ts'
 import { openRpcProxy, type RpcProxy } from '../../platform/rpc-proxy/rpc-proxy.ts'
 import { ServiceError } from '../../sdk/errors.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
@@ -18,7 +18,7 @@ const CALLERS = 16
 async function openPlatform(t: Test): Promise<RpcProxy> {
   const registry = createMemoryRegistry()
   const upstream = { createPool: createTestPool, findCaller: findLocalCaller }
-  const directory = new Directory(registry, { upstream: () => upstream })
+  const directory = new ServiceCache(registry, { upstream: () => upstream })
   const proxy = await openRpcProxy({
     address: { host: '127.0.0.1', port: 0 },
     find: (service) => directory.find(service),

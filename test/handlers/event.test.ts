@@ -8,7 +8,7 @@ import type { Plugin } from '../../core/chain.ts'
 import type { Broker, Message } from '../../core/contracts/broker.ts'
 import type { CreateListener } from '../../core/listener/listener.ts'
 import { createUwsListener } from '../../core/listener/uws/listener.ts'
-import { Directory } from '../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../core/registry/service-cache.ts'
 import { createRouter } from '../../core/router.ts'
 import { type CheckedBroker, createBroker } from '../../domain/broker/broker.ts'
 import { createEvents, type Events, type EventsOptions } from '../../domain/events/events.ts'
@@ -47,7 +47,7 @@ async function open(t: Test, options: OpenOptions = {}): Promise<Open> {
   const events = createEvents(createMemoryEvents(), stream)
   const broker = createBroker({ ...createMemoryBroker(), ...adapter }, limits)
   const { createPool } = createPools()
-  const directory = new Directory(createStaticRegistry([]), { upstream: () => ({ createPool }) })
+  const directory = new ServiceCache(createStaticRegistry([]), { upstream: () => ({ createPool }) })
   const routed: Plugin = {
     name: 'test-route',
     onRequest: (x) => {

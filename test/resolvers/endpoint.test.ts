@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createStaticRegistry, type StaticRegistry } from '../../adapters/registry/static.ts'
 import type { Service } from '../../core/contracts/registry.ts'
-import { Directory } from '../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../core/registry/service-cache.ts'
 import type { RequestLine, Resolver, Route } from '../../core/route.ts'
 import { createRouter } from '../../core/router.ts'
 import createEndpoint from '../../resolvers/endpoint.ts'
@@ -309,7 +309,7 @@ t.test('a router never serves by routes that are gone', async (t) => {
   const greeter = makeDeclaring('ns.greeter', { 'Greeter.Get': { path: '/hello' } })
   const { resolver, registry, replace } = open(t, [users, greeter])
   const { createPool } = createPools()
-  const directory = new Directory(registry, { upstream: () => ({ createPool }) })
+  const directory = new ServiceCache(registry, { upstream: () => ({ createPool }) })
   t.teardown(() => directory.close())
   const route = createRouter({ resolver, directory, namespace: 'ns' })
   const ask = (path: string, method = 'GET'): TestExchange => {

@@ -7,7 +7,7 @@ import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { useDraft } from '../state/draft-storage.ts'
 import { namespace, session } from '../state/session.ts'
-import { askAll, MOST_QUESTIONS, type Question, toQuestions } from './access-checks.ts'
+import { type AccessCheck, checkAll, MAX_CHECKS, toAccessChecks } from './access-checks.ts'
 import type { Answered, Tested } from './rules.ts'
 import { RulingTable } from './ruling-table.tsx'
 import { useAccounts } from './use-accounts.ts'
@@ -60,15 +60,15 @@ export function AccessTest(): JSX.Element {
     setBusy(true)
     setFailure(undefined)
     const whom = who === 'nobody' ? [''] : who === 'account' ? [id.trim()] : ['', ...ids]
-    const { questions, total } = toQuestions(whom, endpoints)
-    const ask = async ({ account, endpoint }: Question): Promise<Answered> => {
+    const { questions, total } = toAccessChecks(whom, endpoints)
+    const ask = async ({ account, endpoint }: AccessCheck): Promise<Answered> => {
       const resource = { type, name: name.trim(), endpoint }
       const request = { account, resource, ...(service && { domain: service.domain }) }
       const { body } = await call<Tested>('auth', 'Rules.Test', request)
       return { account, endpoint, ...body }
     }
     try {
-      setResult({ rows: await askAll(questions, ask), total })
+      setResult({ rows: await checkAll(questions, ask), total })
     } catch (error) {
       setFailure(CallError.from(error))
     }
@@ -182,7 +182,7 @@ export function AccessTest(): JSX.Element {
               {result.rows[0].warning}
             </p>
           )}
-          {result.total > MOST_QUESTIONS && (
+          {result.total > MAX_CHECKS && (
             <p class="muted">
               These are {result.rows.length} of {result.total}: name an endpoint or an account.
             </p>

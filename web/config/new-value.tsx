@@ -4,7 +4,7 @@ import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
-import { keepDraft, readDraft, useKeptDraft } from '../state/draft-storage.ts'
+import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
 import { setValue } from './service.ts'
 import { type ConfigNode, findNode } from './tree.ts'
 import { readTyped } from './typed-value.ts'
@@ -37,7 +37,7 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
   )
   const { path, value, secret } = typed
   const type = (change: Partial<Typed>): void => setTyped((typed) => ({ ...typed, ...change }))
-  useKeptDraft(PLACE, value === '' ? undefined : typed)
+  useStoredDraft(PLACE, value === '' ? undefined : typed)
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<CallError>()
   const isThere = path !== '' && findNode(root, path) !== undefined
@@ -48,7 +48,7 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
     try {
       const version = await setValue(path, readTyped(value).data, secret)
       showToast(`${path} was set: version ${version}`)
-      if (readDraft(PLACE) === typed) keepDraft(PLACE, undefined)
+      if (readDraft(PLACE) === typed) saveDraft(PLACE, undefined)
       onSet(path)
     } catch (thrown) {
       setError(CallError.from(thrown))

@@ -4,7 +4,7 @@ import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
-import { keepDraft, readDraft, useKeptDraft } from '../state/draft-storage.ts'
+import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
 import { beginEdit, type Edit, hideEdit, isTyped, revealEdit, settleEdit } from './edit.ts'
 import { revealValue, setValue } from './service.ts'
 import { type ConfigNode, isSecret } from './tree.ts'
@@ -34,7 +34,7 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
   }, [shown])
   // The secret itself is not kept.
   const kept = isRevealed ? hideEdit(edit) : edit
-  useKeptDraft(place, isTyped(kept) ? kept : undefined)
+  useStoredDraft(place, isTyped(kept) ? kept : undefined)
 
   async function attempt(what: string, doIt: () => Promise<void>): Promise<void> {
     setBusy(true)
@@ -53,7 +53,7 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
       // What was set may have come back already, or does soon.
       const now = latest.current === shown ? typed : latest.current
       setEdit((edit) => settleEdit(edit, typed, hidden || becomesSecret ? '' : now))
-      if (readDraft<Edit>(place)?.typed === typed) keepDraft(place, undefined)
+      if (readDraft<Edit>(place)?.typed === typed) saveDraft(place, undefined)
       showToast(`${path} was set: version ${version}`)
     })
 

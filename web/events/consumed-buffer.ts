@@ -2,13 +2,13 @@ import { Recent } from '../state/ring-buffer.ts'
 import type { EventMessage } from './event.ts'
 
 /** Events that stay: the newest. */
-export const KEPT = 5000
+export const MAX_EVENTS = 5000
 /** Size of the payloads and metadata that stay, about. */
-export const KEPT_BYTES: number = 32 * 1024 * 1024
+export const MAX_EVENT_BYTES: number = 32 * 1024 * 1024
 
 /** Events that were consumed. */
-export class TakenEvents {
-  readonly #events = new Recent<EventMessage>({ count: KEPT, bytes: KEPT_BYTES, sizeOf })
+export class ConsumedEvents {
+  readonly #events = new Recent<EventMessage>({ count: MAX_EVENTS, bytes: MAX_EVENT_BYTES, sizeOf })
   #count = 0
   #last: number | undefined
 

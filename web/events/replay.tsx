@@ -2,11 +2,11 @@ import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { Problem } from '../components/problem.tsx'
 import { Empty } from '../components/states.tsx'
-import { useFrames } from '../hooks/use-animation-frame.ts'
+import { useAnimationFrame } from '../hooks/use-animation-frame.ts'
 import { useWatch, type WatchState } from '../hooks/use-call.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { openStream } from '../rpc/caller.ts'
-import { TakenEvents } from './consumed-buffer.ts'
+import { ConsumedEvents } from './consumed-buffer.ts'
 import type { EventMessage } from './event.ts'
 import { EventTable } from './event-table.tsx'
 import { NEW, parseStart, type Start, type TypedStart } from './start.ts'
@@ -24,8 +24,8 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
   const [wrong, setWrong] = useState<string>()
   const [failure, setFailure] = useState<CallError>()
   const [running, setRunning] = useState<Start>()
-  const taken = useRef(new TakenEvents())
-  const redraw = useFrames()
+  const taken = useRef(new ConsumedEvents())
+  const redraw = useAnimationFrame()
   const watch = useWatch<EventMessage>(
     () => {
       if (running === undefined) return undefined
@@ -47,7 +47,7 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
     setFailure(undefined)
     try {
       const start = typed.from === 'new' ? await readEnd(topic) : parseStart(typed)
-      taken.current = new TakenEvents()
+      taken.current = new ConsumedEvents()
       setRunning(start)
     } catch (error) {
       if (error instanceof RangeError) setWrong(error.message)

@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks'
 import { type CallState, useCall } from '../hooks/use-call.ts'
-import { useRefresh } from '../hooks/use-polling.ts'
+import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import type { TopicMessage } from './event.ts'
 
@@ -25,7 +25,7 @@ export function useTopics(topic: string): CallState<readonly TopicMessage[]> {
     },
     [topic],
   )
-  useRefresh(found, Math.max(EVERY_MS, restMs.current))
+  usePolling(found, Math.max(EVERY_MS, restMs.current))
   return found
 }
 

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
-import { MASK, SECRET_NAME } from '../../lib/text/redact.ts'
-import { listPlaces, variablesOf } from '../../sdk/service/http-routes.ts'
+import { REDACTED, SECRET_NAME } from '../../lib/text/redact.ts'
+import { listHttpRoutes, variablesOf } from '../../sdk/service/http-routes.ts'
 import type { Field } from './field.ts'
 import { maskSecrets } from './secrets.ts'
 
@@ -26,13 +26,13 @@ const PLAIN = /^[\w@%+=:,./-]+$/
 const SECRET_METADATA = /^(?:proxy-)?authorization$|cookie/i
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE'])
 
-/** The same call with {@link MASK} in the place of secrets: shells keep what they were told. @param field of the requests. */
+/** The same call with {@link REDACTED} in the place of secrets: shells keep what they were told. @param field of the requests. */
 export function maskCall(field: Field, call: ShellCall): ShellCall {
   const isSecret = (name: string): boolean => SECRET_NAME.test(name) || SECRET_METADATA.test(name)
   return {
     ...call,
     requests: call.requests.map((request) => maskSecrets(field, request)),
-    metadata: call.metadata.map(([name, value]) => [name, isSecret(name) ? MASK : value]),
+    metadata: call.metadata.map(([name, value]) => [name, isSecret(name) ? REDACTED : value]),
   }
 }
 
@@ -69,7 +69,7 @@ export function toMxCommand(call: ShellCall): string {
 export function toCurlCommand(gateway: string, call: ShellCall): string | undefined {
   const { namespace, service, endpoint, requests, metadata } = call
   if (requests.length !== 1) return undefined
-  const place = listPlaces(service, endpoint)[0]!
+  const place = listHttpRoutes(service, endpoint)[0]!
   const { path, rest } = fillIn(place.path, requests[0])
   const hasBody = !WITHOUT_BODY.has(place.method)
   const query = hasBody ? '' : toQuery(rest)

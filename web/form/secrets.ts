@@ -1,4 +1,4 @@
-import { MASK, maskLogin, SECRET_NAME } from '../../lib/text/redact.ts'
+import { REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
 import type { Field } from './field.ts'
 
 /** Alternatives that are looked at: of those that contain each other there may be more than any computer takes. */
@@ -23,9 +23,9 @@ export function withoutSecrets(field: Field, request: unknown): unknown {
   return left === undefined ? {} : left
 }
 
-/** The same request with {@link MASK} in the place of each secret. */
+/** The same request with {@link REDACTED} in the place of each secret. */
 export function maskSecrets(field: Field, request: unknown): unknown {
-  return search(field, request, MASK)
+  return search(field, request, REDACTED)
 }
 
 /** Of what cannot be looked through all is secret. */
@@ -68,7 +68,7 @@ function hide(field: Field | undefined, name: string, value: unknown, search: Se
     )
   // What a schema lists is told to everybody.
   if (typeof value !== 'string' || field?.kind === 'choice') return value
-  return SECRET_NAME.test(name) ? instead : maskLogin(value)
+  return SECRET_NAME.test(name) ? instead : redactUserinfo(value)
 }
 
 /** Whether an alternative may be what a value is. */

@@ -4,7 +4,7 @@ import { Problem } from '../components/problem.tsx'
 import { Empty, Loading } from '../components/states.tsx'
 import { JsonView } from '../components/tree/json-view.tsx'
 import { useCall } from '../hooks/use-call.ts'
-import { useRefresh } from '../hooks/use-polling.ts'
+import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import type { ChainPlugin } from './messages.ts'
 
@@ -20,7 +20,7 @@ export function Chain(): JSX.Element {
     [],
   )
   const { value, error, state, reload } = read
-  useRefresh(read, REFRESH_MS)
+  usePolling(read, REFRESH_MS)
   return (
     <div class="gateway-tab">
       {error !== undefined && (

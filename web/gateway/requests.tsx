@@ -6,7 +6,7 @@ import { type Column, Table } from '../components/table/table.tsx'
 import { formatDuration } from '../components/time/format.ts'
 import { formatDateTime } from '../components/time/format-time.ts'
 import { useCall } from '../hooks/use-call.ts'
-import { useRefresh } from '../hooks/use-polling.ts'
+import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import type { GatewayRequest } from './messages.ts'
 
@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<GatewayRequest & { readonly key: string }>[] = [
 export function Requests(): JSX.Element {
   const read = useCall(readRequests, [])
   const { value, error, state, reload } = read
-  useRefresh(read, REFRESH_MS)
+  usePolling(read, REFRESH_MS)
   return (
     <div class="gateway-tab">
       {error !== undefined && (

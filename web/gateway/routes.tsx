@@ -6,7 +6,7 @@ import { Search } from '../components/search.tsx'
 import { Empty, Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { useCall } from '../hooks/use-call.ts'
-import { useRefresh } from '../hooks/use-polling.ts'
+import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import { Link } from '../state/router.ts'
 import type { GatewayRoute, RoutesPage } from './messages.ts'
@@ -51,7 +51,7 @@ export function Routes(): JSX.Element {
   const [wanted, setWanted] = useState('')
   const read = useCall(readRoutes, [])
   const { value, error, state, reload } = read
-  useRefresh(read, REFRESH_MS)
+  usePolling(read, REFRESH_MS)
   const found = useMemo(() => {
     const words = wanted.toLowerCase().split(/\s+/)
     return (value?.routes ?? []).filter(({ path, service, endpoint, methods, hosts, handler }) => {

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
 /** Has the component drawn anew, once a frame however often it is asked to. */
-export function useFrames(): () => void {
+export function useAnimationFrame(): () => void {
   const [, setTurn] = useState(0)
   const waiting = useRef(0)
   useEffect(() => () => cancelAnimationFrame(waiting.current), [])

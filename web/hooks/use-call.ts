@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { CallError } from '../rpc/call-error.ts'
 import { connection, connectionId, type Stream } from '../rpc/caller.ts'
-import { createReturnDelay } from '../state/retry-delay.ts'
+import { createRetryDelay } from '../state/retry-delay.ts'
 import { session } from '../state/session.ts'
 
 /** What came of a call. */
@@ -145,7 +145,7 @@ function useReturn(
 ): void {
   const opened = connectionId.value
   const isBack = connection.value === 'open' && session.value !== null
-  const delay = useRef(createReturnDelay()).current
+  const delay = useRef(createRetryDelay()).current
   useEffect(() => {
     if (error === undefined || !isBack) return undefined
     const timer = setTimeout(again, delay(opened === begunOn.current))

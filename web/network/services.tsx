@@ -6,7 +6,7 @@ import { Search } from '../components/search.tsx'
 import { Empty, Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { useCall } from '../hooks/use-call.ts'
-import { useRefresh } from '../hooks/use-polling.ts'
+import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import { Link } from '../state/router.ts'
 import type { NetworkRoute, RoutesPage } from './messages.ts'
@@ -36,7 +36,7 @@ export function NetworkServices(): JSX.Element {
   const [withOwn, setWithOwn] = useState(false)
   const read = useCall(readRoutes, [])
   const { value, error, state, reload } = read
-  useRefresh(read)
+  usePolling(read)
   const found = useMemo(() => {
     const words = wanted.toLowerCase().split(/\s+/)
     return (value ?? []).filter((route) => {

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Badge, type Tone } from '../components/badge.tsx'
 import { formatDuration } from '../components/time/format.ts'
 import { type CallState, useCall } from '../hooks/use-call.ts'
-import { useRefresh } from '../hooks/use-polling.ts'
+import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import { Link } from '../state/router.ts'
 import { DEFAULT_NAMESPACE } from '../state/session.ts'
@@ -58,7 +58,7 @@ interface ServiceProps {
 function Service({ name, about, onTone }: ServiceProps): JSX.Element {
   const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
   const state = useCall((signal) => call(name, 'Debug.Health', {}, { ...options, signal }), [name])
-  useRefresh(state, EVERY_MS)
+  usePolling(state, EVERY_MS)
   const [tone, words, why] = toState(state)
   useEffect(() => onTone(tone), [tone])
   return (

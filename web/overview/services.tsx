@@ -6,7 +6,7 @@ import { Empty, Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { formatCount, formatDuration } from '../components/time/format.ts'
 import { useCall } from '../hooks/use-call.ts'
-import { useRefresh } from '../hooks/use-polling.ts'
+import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import { type ServiceRow, toRows } from '../services/service-rows.ts'
 import { useEntries } from '../services/use-entries.ts'
@@ -41,7 +41,7 @@ export function Services(): JSX.Element {
       ),
     [],
   )
-  useRefresh(asked)
+  usePolling(asked)
   const services = asked.value?.body.services
   const rows = useMemo(
     () => (entries === undefined ? undefined : join(toRows(entries), services ?? [], space)),

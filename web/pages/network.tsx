@@ -5,7 +5,7 @@ import { Problem } from '../components/problem.tsx'
 import { Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { useCall } from '../hooks/use-call.ts'
-import { useRefresh } from '../hooks/use-polling.ts'
+import { usePolling } from '../hooks/use-polling.ts'
 import { Graph } from '../network/graph.tsx'
 import { layOut, type PlacedServer } from '../network/layout.ts'
 import { Links } from '../network/links.tsx'
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<PlacedServer>[] = [
 export default function Network(): JSX.Element {
   const read = useCall(readNetwork, [])
   const { value, error, state, reload } = read
-  useRefresh(read)
+  usePolling(read)
   return (
     <Page title="Network" about="Servers that call each other's services">
       {error !== undefined && <Problem error={error} asked="the network" onRetry={reload} />}

@@ -10,7 +10,7 @@ import { Empty, Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useCall, useWatch } from '../hooks/use-call.ts'
-import { useSoon } from '../hooks/use-debounce.ts'
+import { useDebounce } from '../hooks/use-debounce.ts'
 import { openStream } from '../rpc/caller.ts'
 import { CallPanel } from '../service/call-panel.tsx'
 import { DEBUG_ENDPOINTS } from '../service/debug-endpoints.ts'
@@ -48,7 +48,7 @@ export default function ServicePage({ parameters }: RouteProps): JSX.Element {
         : openStream('registry', 'Registry.Watch', { service: name, options: { domain } }),
     reload,
     [name, domain],
-    { onLive: useSoon(reload, SOON_MS) },
+    { onLive: useDebounce(reload, SOON_MS) },
   )
   const tab = query.value.get('tab') ?? 'call'
   return (

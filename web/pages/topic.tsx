@@ -16,7 +16,7 @@ import { PublishForm } from '../events/publish-form.tsx'
 import { Replay } from '../events/replay.tsx'
 import { useTopics } from '../events/use-topics.ts'
 import { call } from '../rpc/caller.ts'
-import { keepDraft } from '../state/draft-storage.ts'
+import { saveDraft } from '../state/draft-storage.ts'
 import type { RouteProps } from '../state/match-path.ts'
 import { navigate, query, setQuery } from '../state/router.ts'
 import '../style/records.css'
@@ -40,7 +40,7 @@ export default function Topic({ parameters }: RouteProps): JSX.Element {
   const state = topics.value?.[0] ?? toNothing(name)
 
   function publishAgain(event: EventMessage): void {
-    keepDraft(PLACE, toDraft(event))
+    saveDraft(PLACE, toDraft(event))
     setOpened(undefined)
     setQuery('tab', 'publish')
   }

@@ -1,5 +1,4 @@
 import {
-  type Breach,
   CALL_BYTES,
   CREDIT,
   DATA,
@@ -10,12 +9,13 @@ import {
   METADATA_MAX_BYTES,
   MORE,
   PAYLOAD_MAX_BYTES,
+  type ProtocolError,
+  protocolError,
   REPLY,
   readFrames,
   readU32,
   STREAM,
   STREAM_ID_MAX,
-  toBreach,
 } from '../../core/rpc/ws/frames.ts'
 import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
@@ -23,12 +23,12 @@ import { SentCall } from './sent-call.ts'
 
 /** What a message holds at most, unless one frame is longer. */
 const PACK_BYTES = 262_144
-const TEXT_MESSAGE = toBreach('text message')
-const NOT_FROM_CALLEE = toBreach('frame is not for callees to send')
-const WRONG_STREAM = toBreach('wrong stream id')
-const WRONG_METADATA = toBreach('metadata are too long')
-const WRONG_ANSWER = toBreach('answer does not fit the call')
-const WRONG_WINDOW = toBreach('window is overdrawn or too large')
+const TEXT_MESSAGE = protocolError('text message')
+const NOT_FROM_CALLEE = protocolError('frame is not for callees to send')
+const WRONG_STREAM = protocolError('wrong stream id')
+const WRONG_METADATA = protocolError('metadata are too long')
+const WRONG_ANSWER = protocolError('answer does not fit the call')
+const WRONG_WINDOW = protocolError('window is overdrawn or too large')
 
 /** The socket under a connection. */
 export interface Socket {
@@ -110,7 +110,7 @@ export class Connection implements FrameReceiver<Bytes> {
     bytes: Bytes,
     start: number,
     end: number,
-  ): Breach | undefined {
+  ): ProtocolError | undefined {
     if (type === GOAWAY) return id === 0 ? this.#onGoaway(readU32(bytes, start)) : WRONG_STREAM
     if (id === 0 || id > this.#lastId) return WRONG_STREAM
     const call = this.#calls.get(id)
@@ -138,7 +138,7 @@ export class Connection implements FrameReceiver<Bytes> {
     }
   }
 
-  #onReply(call: SentCall | undefined, flags: number, payload: Bytes): Breach | undefined {
+  #onReply(call: SentCall | undefined, flags: number, payload: Bytes): ProtocolError | undefined {
     const length = readU32(payload, 0)
     if (length > METADATA_MAX_BYTES || length + 4 > payload.length) return WRONG_METADATA
     if (call === undefined) return undefined

@@ -1,5 +1,5 @@
 import {
-  costOf,
+  frameCost,
   PAYLOAD_MAX_BYTES,
   WINDOW_BYTES,
   WINDOW_MAX_BYTES,
@@ -76,7 +76,7 @@ export class SentCall {
     if (this.error !== undefined) throw this.error
     if (this.over || !this.#sends)
       throw new CallError(this.service, 409, 'the call has ended: nothing more is sent')
-    this.#sendWindow -= costOf(body.length)
+    this.#sendWindow -= frameCost(body.length)
     this.#carrier.post(formatData(this.id, body))
   }
 
@@ -100,7 +100,7 @@ export class SentCall {
     for (;;) {
       const body = this.#bodies.shift()
       if (body !== undefined) {
-        this.#consume(costOf(body.length))
+        this.#consume(frameCost(body.length))
         return body
       }
       if (this.error !== undefined) throw this.error
@@ -125,7 +125,7 @@ export class SentCall {
   /** A body of a stream; false: it overdraws the window. */
   receiveData(body: Bytes): boolean {
     if (this.#receiveWindow <= 0) return false
-    this.#receiveWindow -= costOf(body.length)
+    this.#receiveWindow -= frameCost(body.length)
     this.#bodies.push(body)
     this.#wake()
     return true

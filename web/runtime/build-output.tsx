@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Problem } from '../components/problem.tsx'
 import { Empty } from '../components/states.tsx'
-import { useFrames } from '../hooks/use-animation-frame.ts'
+import { useAnimationFrame } from '../hooks/use-animation-frame.ts'
 import { useWatch } from '../hooks/use-call.ts'
 import { openStream } from '../rpc/caller.ts'
 import { decodeBase64 } from '../store/base64.ts'
@@ -18,7 +18,7 @@ export function BuildOutput({ object }: { readonly object: RuntimeObject }): JSX
   const { name, version } = object
   const output = useRef(createTailText(KEPT)).current
   const box = useRef<HTMLElement>(null)
-  const refresh = useFrames()
+  const refresh = useAnimationFrame()
   const watch = useWatch<{ readonly data: string }>(
     () => openStream('runtime', 'Build.Read', { service: { name, version } }),
     ({ data }) => {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { createLogPosition } from '../../sdk/runtime/log-cursor.ts'
 import { Problem } from '../components/problem.tsx'
-import { useFrames } from '../hooks/use-animation-frame.ts'
+import { useAnimationFrame } from '../hooks/use-animation-frame.ts'
 import { useWatch } from '../hooks/use-call.ts'
 import { openStream } from '../rpc/caller.ts'
 import { createLogBuffer, type LogLine, type LogMessage } from './log-buffer.ts'
@@ -23,7 +23,7 @@ export function LogView({ name, version }: { name: string; version: string }): J
   const [isFiltered, setFiltered] = useState(false)
   const [current, setCurrent] = useState<number>()
   const [opened, setOpened] = useState<LogLine>()
-  const refresh = useFrames()
+  const refresh = useAnimationFrame()
 
   const watch = useWatch<LogMessage>(
     () =>

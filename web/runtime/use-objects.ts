@@ -1,6 +1,6 @@
 import { type CallState, useCall, useWatch, type WatchState } from '../hooks/use-call.ts'
-import { useSoon } from '../hooks/use-debounce.ts'
-import { useRefresh } from '../hooks/use-polling.ts'
+import { useDebounce } from '../hooks/use-debounce.ts'
+import { usePolling } from '../hooks/use-polling.ts'
 import { call, openStream } from '../rpc/caller.ts'
 import { namespace } from '../state/session.ts'
 import { compareObjects, type RuntimeObject } from './objects.ts'
@@ -32,8 +32,8 @@ export function useObjects(wanted: Wanted = {}): CallState<readonly RuntimeObjec
     const { body } = await call<Reply>('runtime', 'Runtime.Read', { options }, { signal })
     return body.services.toSorted(compareObjects)
   }, deps)
-  useRefresh(read, REFRESH_MS)
-  const reloadSoon = useSoon(read.reload, SOON_MS)
+  usePolling(read, REFRESH_MS)
+  const reloadSoon = useDebounce(read.reload, SOON_MS)
   // Of all names: the watch of one that is gone would end, and not tell when it comes back.
   const watch = useWatch<{ readonly service: RuntimeObject }>(
     () => openStream('runtime', 'Runtime.Watch', {}),

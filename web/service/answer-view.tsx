@@ -6,11 +6,11 @@ import { Loading } from '../components/states.tsx'
 import { formatBytes, formatDuration } from '../components/time/format.ts'
 import { JsonView } from '../components/tree/json-view.tsx'
 import type { Fields } from '../rpc/call-error.ts'
-import type { CallSheet } from './call-state.ts'
+import type { CallState } from './call-state.ts'
 import type { Target } from './send.ts'
 
 export interface AnswerViewProps {
-  readonly sheet: CallSheet
+  readonly sheet: CallState
   readonly target: Target
   readonly onRetry: () => void
 }

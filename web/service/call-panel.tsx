@@ -9,7 +9,7 @@ import { ROOT } from '../form/to-request.ts'
 import { fillIn, toForm, toRaw } from '../form/typed-request.ts'
 import { endedSession, namespace, session } from '../state/session.ts'
 import { AnswerView } from './answer-view.tsx'
-import { type CallSheet, openSheet } from './call-state.ts'
+import { type CallState, openSheet } from './call-state.ts'
 import { Commands } from './commands.tsx'
 import { type EndpointKind, toKind } from './endpoint-kind.ts'
 import { FormFields } from './form-field.tsx'
@@ -96,7 +96,7 @@ export function CallPanel({
   )
 }
 
-function RequestFields({ sheet }: { readonly sheet: CallSheet }): JSX.Element {
+function RequestFields({ sheet }: { readonly sheet: CallState }): JSX.Element {
   const { field, draft, isRaw, raw, problems } = sheet
   return (
     <>
@@ -146,7 +146,7 @@ function RequestFields({ sheet }: { readonly sheet: CallSheet }): JSX.Element {
 function Options({
   sheet: { metadata, timeout, problems },
 }: {
-  readonly sheet: CallSheet
+  readonly sheet: CallState
 }): JSX.Element {
   const find = (name: string): string | undefined =>
     problems.value.find(({ path }) => path === name)?.message
@@ -187,7 +187,7 @@ function Options({
 }
 
 /** How many things are wrong, for those who do not see the fields. */
-function Problems({ sheet: { problems } }: { readonly sheet: CallSheet }): JSX.Element {
+function Problems({ sheet: { problems } }: { readonly sheet: CallState }): JSX.Element {
   const { value } = problems
   return (
     <div role="status" class="call-problems">
@@ -212,7 +212,7 @@ function Buttons({
   target,
   kind,
 }: {
-  readonly sheet: CallSheet
+  readonly sheet: CallState
   readonly target: Target
   readonly kind: EndpointKind
 }): JSX.Element {

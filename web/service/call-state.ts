@@ -15,7 +15,7 @@ export type Outcome =
   | { readonly state: 'failed'; readonly error: CallError; readonly tookMs: number }
 
 /** What is typed and answered for one endpoint. It outlives its page: nothing typed is lost by looking elsewhere. */
-export interface CallSheet extends TypedRequest {
+export interface CallState extends TypedRequest {
   /** Lines `name: value`. */
   readonly metadata: Signal<string>
   /** Milliseconds; empty: as usual. */
@@ -24,7 +24,7 @@ export interface CallSheet extends TypedRequest {
   readonly stream: StreamLog
 }
 
-const sheets = new Map<string, { readonly schema: string; readonly sheet: CallSheet }>()
+const sheets = new Map<string, { readonly schema: string; readonly sheet: CallState }>()
 
 // Whoever logs out leaves nothing behind.
 effect(() => {
@@ -32,13 +32,13 @@ effect(() => {
 })
 
 /** @param owner whose it is: the namespace and id of the account, the namespace that is called, the service. */
-export function openSheet(owner: readonly string[], endpoint: Endpoint): CallSheet {
+export function openSheet(owner: readonly string[], endpoint: Endpoint): CallState {
   const key = JSON.stringify([...owner, endpoint.name])
   const given = readSchema(endpoint, 'request')
   const schema = JSON.stringify(given)
   const known = sheets.get(key)
   if (known?.schema === schema) return known.sheet
-  const sheet: CallSheet = {
+  const sheet: CallState = {
     ...openRequest(toField(given)),
     metadata: known?.sheet.metadata ?? signal(''),
     timeout: known?.sheet.timeout ?? signal(''),

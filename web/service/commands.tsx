@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { MASK } from '../../lib/text/redact.ts'
+import { REDACTED } from '../../lib/text/redact.ts'
 import { Copy } from '../components/copy.tsx'
 import { Field } from '../components/field.tsx'
 import { parseMetadataLines, parseTimeout } from '../form/call-options.ts'
@@ -15,7 +15,7 @@ import {
 } from '../form/commands.ts'
 import { readRequest } from '../form/typed-request.ts'
 import { DEFAULT_NAMESPACE } from '../state/session.ts'
-import type { CallSheet } from './call-state.ts'
+import type { CallState } from './call-state.ts'
 import type { Target } from './send.ts'
 
 const KEPT = 'mx.gateway'
@@ -27,7 +27,7 @@ export function Commands({
   sheet,
   target,
 }: {
-  readonly sheet: CallSheet
+  readonly sheet: CallState
   readonly target: Target
 }): JSX.Element {
   // They are made anew with each key that is typed.
@@ -44,10 +44,10 @@ function Inside({
   sheet,
   target,
 }: {
-  readonly sheet: CallSheet
+  readonly sheet: CallState
   readonly target: Target
 }): JSX.Element {
-  const [told, setTold] = useState<CallSheet>()
+  const [told, setTold] = useState<CallState>()
   const typed = toShellCall(sheet, target)
   if (typed === undefined) return <p class="muted">The request is not filled in rightly yet.</p>
   const isTold = told === sheet
@@ -58,7 +58,7 @@ function Inside({
     <>
       {JSON.stringify(masked) !== JSON.stringify(typed) && (
         <p class="muted">
-          {isTold ? 'A shell keeps secrets in its history.' : `${MASK} stands for secrets.`}{' '}
+          {isTold ? 'A shell keeps secrets in its history.' : `${REDACTED} stands for secrets.`}{' '}
           <button
             type="button"
             class="quiet"
@@ -117,7 +117,7 @@ function Command({ title, text }: { readonly title: string; readonly text: strin
 
 /** What is typed, or of a stream what was sent; undefined: it is no request yet. */
 function toShellCall(
-  sheet: CallSheet,
+  sheet: CallState,
   { service, endpoint, namespace }: Target,
 ): ShellCall | undefined {
   const sent = sheet.stream.messages.value.filter(({ direction }) => direction === 'sent')

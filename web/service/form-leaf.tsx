@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { FieldControl } from '../components/field.tsx'
-import { MESSAGE_FILE_BYTES, refuseFile } from '../components/files/file-limit.ts'
+import { MESSAGE_FILE_BYTES, rejectFile } from '../components/files/file-limit.ts'
 import { formatBytes } from '../components/time/format.ts'
 import { showToast } from '../components/toast.tsx'
 import type { Change, Draft } from '../form/draft.ts'
@@ -134,7 +134,7 @@ function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element
 }
 
 function readFile(file: File, onChange: LeafProps['onChange']): void {
-  const refusal = refuseFile(file, MESSAGE_FILE_BYTES)
+  const refusal = rejectFile(file, MESSAGE_FILE_BYTES)
   if (refusal !== undefined) return showToast(refusal, 'bad')
   const reader = new FileReader()
   reader.onload = () => {

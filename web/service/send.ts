@@ -8,7 +8,7 @@ import { readRequest } from '../form/typed-request.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { type CallOptions, call, openStream } from '../rpc/caller.ts'
 import { toBody } from '../rpc/frames.ts'
-import type { CallSheet, Outcome } from './call-state.ts'
+import type { CallState, Outcome } from './call-state.ts'
 import { toKind } from './endpoint-kind.ts'
 import { keepCall } from './past-calls.ts'
 
@@ -25,7 +25,7 @@ export const METADATA = 'metadata'
 export const TIMEOUT = 'timeout'
 
 /** Calls, or opens a stream, with what is typed; or says what is wrong with it. */
-export function send(sheet: CallSheet, target: Target): void {
+export function send(sheet: CallState, target: Target): void {
   const request = readRequest(sheet)
   const { options, problems } = readOptions(sheet, target)
   sheet.problems.value = [...request.problems, ...problems]
@@ -36,14 +36,14 @@ export function send(sheet: CallSheet, target: Target): void {
 }
 
 /** Opens a stream without a message: they are sent later, or the service begins. */
-export function openEmpty(sheet: CallSheet, target: Target): void {
+export function openEmpty(sheet: CallState, target: Target): void {
   const { options, problems } = readOptions(sheet, target)
   sheet.problems.value = problems
   if (problems.length === 0) open(sheet, target, undefined, options)
 }
 
 /** One more message of a stream; of one that is too long it says so, and the stream goes on. */
-function sendOn({ stream, problems }: CallSheet, message: object): void {
+function sendOn({ stream, problems }: CallState, message: object): void {
   const { length } = toBody(message)
   if (length <= PAYLOAD_MAX_BYTES) return stream.send(message)
   const told = `must be at most ${PAYLOAD_MAX_BYTES} bytes, got ${length}`
@@ -51,7 +51,7 @@ function sendOn({ stream, problems }: CallSheet, message: object): void {
 }
 
 async function callOnce(
-  sheet: CallSheet,
+  sheet: CallState,
   target: Target,
   request: unknown,
   options: CallOptions,
@@ -80,7 +80,7 @@ async function callOnce(
 }
 
 function open(
-  sheet: CallSheet,
+  sheet: CallState,
   target: Target,
   request: object | undefined,
   options: CallOptions,
@@ -96,14 +96,14 @@ function open(
 }
 
 /** What a service says of a field stands at the field: `request.name must be a string, got 5`. */
-function tellProblem({ problems }: CallSheet, { code, detail }: CallError): void {
+function tellProblem({ problems }: CallState, { code, detail }: CallError): void {
   const [, path, message] = /^(request(?:\.[\w$]+|\[[^\]]*\])*):? (.+)$/s.exec(detail) ?? []
   if (code === 400 && path !== undefined && message !== undefined)
     problems.value = [{ path, message }]
 }
 
 function readOptions(
-  { metadata, timeout }: CallSheet,
+  { metadata, timeout }: CallState,
   { namespace }: Target,
 ): { readonly options: CallOptions; readonly problems: readonly Problem[] } {
   const problems: Problem[] = []
@@ -122,7 +122,7 @@ function readOptions(
 }
 
 function keep(
-  { field }: CallSheet,
+  { field }: CallState,
   { account, namespace, service, endpoint }: Target,
   request: unknown,
   code: number,

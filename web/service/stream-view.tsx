@@ -4,7 +4,7 @@ import { Badge, type Tone } from '../components/badge.tsx'
 import { Problem } from '../components/problem.tsx'
 import { formatTime } from '../components/time/format-time.ts'
 import { JsonView } from '../components/tree/json-view.tsx'
-import type { CallSheet } from './call-state.ts'
+import type { CallState } from './call-state.ts'
 import type { Target } from './send.ts'
 import type { Message, StreamState } from './stream-log.ts'
 
@@ -27,7 +27,7 @@ export function StreamView({
   sheet: { stream },
   target,
 }: {
-  readonly sheet: CallSheet
+  readonly sheet: CallState
   readonly target: Target
 }): JSX.Element {
   const { value: state } = stream.state

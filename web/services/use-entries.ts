@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { useFrames } from '../hooks/use-animation-frame.ts'
+import { useAnimationFrame } from '../hooks/use-animation-frame.ts'
 import { type CallState, useCall, useWatch, type WatchState } from '../hooks/use-call.ts'
 import { call, openStream } from '../rpc/caller.ts'
 import { LiveEntries } from './live-entries.ts'
@@ -17,7 +17,7 @@ export interface KnownEntries {
 export function useEntries(domain: string | undefined): KnownEntries {
   const [turn, setTurn] = useState(0)
   const live = useMemo(() => new LiveEntries(), [domain])
-  const draw = useFrames()
+  const draw = useAnimationFrame()
   const watched = useWatch(
     () =>
       domain === undefined

@@ -22,14 +22,14 @@ export function readDraft<T>(place: Place): T | undefined {
 }
 
 /** @param draft undefined: nothing is to be kept. */
-export function keepDraft(place: Place, draft: unknown): void {
+export function saveDraft(place: Place, draft: unknown): void {
   if (draft === undefined) drafts.delete(toKey(place))
   else drafts.set(toKey(place), draft)
 }
 
 /** Keeps what is typed while its form is not there. @param draft undefined: nothing is to be kept. */
-export function useKeptDraft(place: Place, draft: unknown): void {
-  useLayoutEffect(() => keepDraft(place, draft))
+export function useStoredDraft(place: Place, draft: unknown): void {
+  useLayoutEffect(() => saveDraft(place, draft))
 }
 
 /**
@@ -43,10 +43,10 @@ export function useDraft<T extends object>(
 ): readonly [typed: T, type: (typed: T) => void] {
   const [typed, setTyped] = useState(() => readDraft<T>(place) ?? nothing)
   const toKept = (typed: T): T | undefined => (typed === nothing ? undefined : typed)
-  useKeptDraft(place, toKept(typed))
+  useStoredDraft(place, toKept(typed))
   // What becomes of it is also told to a form that is gone.
   const type = useCallback((typed: T) => {
-    keepDraft(place, toKept(typed))
+    saveDraft(place, toKept(typed))
     setTyped(typed)
   }, [])
   return [typed, type]

@@ -10,7 +10,7 @@ const ANOTHER_MS = 15_000
  * @param nowMs a clock that only goes forward.
  * @returns milliseconds, told whether the connection is still the same.
  */
-export function createReturnDelay(
+export function createRetryDelay(
   nowMs: () => number = () => performance.now(),
 ): (isSameConnection: boolean) => number {
   const backOff = createBackOff()

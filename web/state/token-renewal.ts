@@ -15,7 +15,7 @@ export function toRenewalMs(
   date: string | null,
   nowMs: number = Date.now(),
 ): number {
-  const toldMs = Date.parse(date ?? '')
-  const leftMs = new Date(expires).getTime() - (Number.isNaN(toldMs) ? nowMs : toldMs)
+  const reportedAtMs = Date.parse(date ?? '')
+  const leftMs = new Date(expires).getTime() - (Number.isNaN(reportedAtMs) ? nowMs : reportedAtMs)
   return leftMs > 0 ? Math.max(MIN_MS, leftMs * RENEW_AT) : ODD_MS
 }

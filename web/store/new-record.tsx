@@ -4,7 +4,7 @@ import { Field } from '../components/field.tsx'
 import { Problem } from '../components/problem.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
-import { keepDraft, readDraft, useKeptDraft } from '../state/draft-storage.ts'
+import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
 import { encodeBase64 } from './base64.ts'
 import { parseExpiry } from './expiry.ts'
 import { ExpiryField, tryExpiry } from './expiry-field.tsx'
@@ -37,7 +37,7 @@ export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Ele
   const value = tryParse(typed)
   const isWrong = value instanceof RangeError || tryExpiry(expiry) !== undefined
   const isTyped = typed.text !== '' || typed.file !== undefined
-  useKeptDraft(place, isTyped ? { key, typed, expiry } : undefined)
+  useStoredDraft(place, isTyped ? { key, typed, expiry } : undefined)
 
   async function save(): Promise<void> {
     if (value instanceof RangeError) return
@@ -47,7 +47,7 @@ export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Ele
     try {
       const version = await writeRecord(table, record, 0)
       showToast(`${key} was written`)
-      if (readDraft<RecordDraft>(place)?.typed === typed) keepDraft(place, undefined)
+      if (readDraft<RecordDraft>(place)?.typed === typed) saveDraft(place, undefined)
       onWritten({ ...record, version })
     } catch (thrown) {
       setError(CallError.from(thrown))

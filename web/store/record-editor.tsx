@@ -6,7 +6,7 @@ import { saveFile } from '../components/files/save-file.ts'
 import { Problem } from '../components/problem.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
-import { keepDraft, readDraft, useKeptDraft } from '../state/draft-storage.ts'
+import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
 import { decodeBase64, encodeBase64 } from './base64.ts'
 import { formatExpiry, parseExpiry } from './expiry.ts'
 import { ExpiryField, tryExpiry } from './expiry-field.tsx'
@@ -62,7 +62,7 @@ export function RecordEditor({
   // What nobody has begun to change is shown as it is now.
   if (isNewer && !isTyped && expiry === '') take()
   const draft: RecordDraft = { base, known, typed, expiry }
-  useKeptDraft(place, isTyped || expiry !== '' ? draft : undefined)
+  useStoredDraft(place, isTyped || expiry !== '' ? draft : undefined)
 
   function take(): void {
     setBase(newest)
@@ -92,7 +92,7 @@ export function RecordEditor({
     try {
       const version = await writeRecord(table, written, known)
       showToast(`${key} was written: version ${version}`)
-      if (readDraft<RecordDraft>(place)?.typed === typed) keepDraft(place, undefined)
+      if (readDraft<RecordDraft>(place)?.typed === typed) saveDraft(place, undefined)
       setBase({ ...written, version, readMs: Date.now() })
       setKnown(version)
       setTyped((now) => (now === typed ? toTyped(written) : now))
@@ -186,7 +186,7 @@ export function RecordEditor({
           dangerous
           onConfirm={async () => {
             await deleteRecord(table, key, known)
-            keepDraft(place, undefined)
+            saveDraft(place, undefined)
             showToast(`${key} was deleted`)
             onDeleted()
           }}

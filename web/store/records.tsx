@@ -6,7 +6,7 @@ import { Empty, Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { formatBytes } from '../components/time/format.ts'
 import { useCall, useWatch } from '../hooks/use-call.ts'
-import { useSoon } from '../hooks/use-debounce.ts'
+import { useDebounce } from '../hooks/use-debounce.ts'
 import { query, setQuery } from '../state/router.ts'
 import { decodeBase64 } from './base64.ts'
 import { formatExpiry } from './expiry.ts'
@@ -37,7 +37,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
     },
     [prefix, after],
   )
-  const reloadSoon = useSoon(reload, CHANGES_MS)
+  const reloadSoon = useDebounce(reload, CHANGES_MS)
   // What was written while nobody watched was not told.
   useWatch(() => watchTable({ database, table }), reloadSoon, [], { onLive: reloadSoon })
   const columns = useMemo(

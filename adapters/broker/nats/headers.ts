@@ -1,7 +1,7 @@
 import type { Msg, MsgHdrs, MsgImpl } from '@nats-io/transport-node'
 import type { Message } from '../../../core/contracts/broker.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
-import { createBare } from '../../../lib/object/null-proto.ts'
+import { createNullProto } from '../../../lib/object/null-proto.ts'
 
 /** First line of a block of headers (NATS ADR-4), and what is behind the fields of one. */
 const VERSION = 'NATS/1.0'
@@ -49,7 +49,7 @@ export function readHeaders(message: Msg): Message['headers'] {
       // Left out.
     }
   }
-  const headers: Record<string, string> = createBare()
+  const headers: Record<string, string> = createNullProto()
   const { flat } = fields
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!

@@ -1,6 +1,6 @@
 import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Message, MessageHandler, Unsubscribe } from '../../../core/contracts/broker.ts'
-import { refuse } from '../../../domain/broker/errors.ts'
+import { rejectInput } from '../../../domain/broker/errors.ts'
 import type { NatsLink } from '../../nats/connection.ts'
 import { readHeaders } from './headers.ts'
 
@@ -72,7 +72,7 @@ export function createSubscriptions(link: () => NatsLink): Subscriptions {
   async function confirm(shared: Shared): Promise<void> {
     await link().confirm()
     if (shared.refusal !== undefined)
-      throw refuse(403, `NATS does not permit to subscribe to ${shared.subject}`)
+      throw rejectInput(403, `NATS does not permit to subscribe to ${shared.subject}`)
   }
 
   function begin(connection: NatsConnection, shared: Shared): void {

@@ -1,11 +1,11 @@
 import type { EventAppend, NewEvent } from '../../../core/contracts/events.ts'
 import type { GatewayError } from '../../../core/errors.ts'
-import { eventsAway, refuse } from '../../../domain/events/errors.ts'
+import { eventsUnavailable, rejectInput } from '../../../domain/events/errors.ts'
 import { toTopicKey } from '../../../domain/events/topic-key.ts'
 import { toFailure } from './errors.ts'
 import { encodeHeaders } from './event-message.ts'
 import { type TopicNames, toTopicNames } from './names.ts'
-import { isUnheard, toStored } from './pub-ack.ts'
+import { isUnacknowledged, toStored } from './pub-ack.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 import { ensureTopic } from './topics.ts'
@@ -70,7 +70,7 @@ export function createAppend({ sessions, prefix, replicas, nowMs }: AppendOption
     } catch (error) {
       failure = toFailure(error)
     }
-    const missing = failure ?? eventsAway(new Error('the stream is gone'))
+    const missing = failure ?? eventsUnavailable(new Error('the stream is gone'))
     return outcomes.map((outcome) => outcome ?? missing)
   }
 }
@@ -86,11 +86,14 @@ async function publishOne(
   const { headers, bytes } = encodeHeaders(event)
   const longest = session.maxMessageBytes - bytes
   if (payload.length > longest)
-    return refuse(400, `payload must be at most ${longest} bytes for NATS, got ${payload.length}`)
+    return rejectInput(
+      400,
+      `payload must be at most ${longest} bytes for NATS, got ${payload.length}`,
+    )
   const to = timestampMs > aheadMs ? aheadSubject : subject
   try {
     const answer = await session.ask({ subject: to, body: payload, headers })
-    if (!isUnheard(answer)) return toStored(answer)
+    if (!isUnacknowledged(answer)) return toStored(answer)
     session.known.delete(stream)
     return undefined
   } catch (error) {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../core/errors.ts'
-import { eventsAway, eventsFull, refuse } from '../../../domain/events/errors.ts'
+import { eventsFull, eventsUnavailable, rejectInput } from '../../../domain/events/errors.ts'
 
 /** What JetStream says besides a text (nats-server: errors.json). */
 interface ApiError {
@@ -20,26 +20,28 @@ const WANT_OF_ROOM = /exceeded|no space/i
 /** Whatever failed, as callers get it: a refusal (403), no room (507), what JetStream cannot do (500), otherwise an outage (503). */
 export function toFailure(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
-  if (!(error instanceof Error)) return eventsAway(error)
+  if (!(error instanceof Error)) return eventsUnavailable(error)
   if (error.name === 'PermissionViolationError') return notPermitted(error.message)
   const { cause } = error
   if (cause instanceof Error && cause.name === 'PermissionViolationError')
     return notPermitted(cause.message)
   const api = toApiError(error)
-  if (api === undefined) return eventsAway(error)
+  if (api === undefined) return eventsUnavailable(error)
   return toApiFailure(api, error)
 }
 
 /** @param said what the server said: `Permissions Violation for Publish to "..."`. */
 export function notPermitted(said: string): GatewayError {
-  return refuse(403, `NATS does not permit it: ${said}`)
+  return rejectInput(403, `NATS does not permit it: ${said}`)
 }
 
 /** What came in place of an acknowledgement. */
 export function toApiFailure({ code, status }: ApiError, error: Error): GatewayError {
   if (NO_ROOM.includes(code) || (code === STORE_FAILED && WANT_OF_ROOM.test(error.message)))
     return eventsFull(error)
-  return status === 503 ? eventsAway(error) : refuse(500, `JetStream refuses it: ${error.message}`)
+  return status === 503
+    ? eventsUnavailable(error)
+    : rejectInput(500, `JetStream refuses it: ${error.message}`)
 }
 
 /** There is no such stream, or no such consumer. */

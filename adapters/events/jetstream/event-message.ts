@@ -1,7 +1,7 @@
 import type { Msg, MsgHdrs, MsgImpl } from '@nats-io/transport-node'
 import type { NewEvent, StoredEvent } from '../../../core/contracts/events.ts'
 import { toDigestId } from '../../../domain/events/digest-id.ts'
-import { createBare } from '../../../lib/object/null-proto.ts'
+import { createNullProto } from '../../../lib/object/null-proto.ts'
 import type { Delivered } from './consumers/ack-subject.ts'
 
 /** Headers as the library takes them, and their length. */
@@ -40,7 +40,7 @@ export function decodeEvent(message: Msg, { sequence, storedMs }: Delivered): St
     const json = findField(head, 'Mx-Metadata')
     return { sequence, id, timestampMs, metadata: parseMetadata(json), payload }
   }
-  const metadata: Record<string, string> = createBare()
+  const metadata: Record<string, string> = createNullProto()
   for (const [name, values] of message.headers ?? []) metadata[name] = values.join(', ')
   const made = toDigestId(`${message.subject}\0${sequence}`)
   return { sequence, id: made, timestampMs: storedMs, metadata, payload }

@@ -5,7 +5,7 @@ import type { Sessions } from './sessions.ts'
 const NANOS = 1e6
 
 /** What a member has pulled, has not acknowledged, and is in time. */
-export interface Held {
+export interface InFlight {
   readonly add: (delivery: JetDelivery) => void
   /** False: it is not held any more. */
   readonly remove: (delivery: JetDelivery) => boolean
@@ -19,7 +19,7 @@ export interface Held {
   readonly giveBack: (messages: readonly Msg[]) => Promise<void>
 }
 
-export function createHeld(sessions: Sessions, ackWaitMs: number): Held {
+export function createInFlight(sessions: Sessions, ackWaitMs: number): InFlight {
   /** With when their time is over, those first that were pulled first. */
   const held = new Map<JetDelivery, number>()
 

@@ -5,7 +5,7 @@ import type {
   EventTopic,
   StoredEvent,
 } from '../../../core/contracts/events.ts'
-import { eventsAway } from '../../../domain/events/errors.ts'
+import { eventsUnavailable } from '../../../domain/events/errors.ts'
 import { parseAckSubject } from './consumers/ack-subject.ts'
 import { addPassing, removePassing } from './consumers/consumers.ts'
 import { createPuller, type Puller } from './consumers/puller.ts'
@@ -86,7 +86,7 @@ async function readFrom(
       // Removed meanwhile, or the last.
       if (messages.length === 0) next = undefined
       if (next === undefined) return
-      if (end !== 'done') throw eventsAway(new Error('the consumer for reading is gone'))
+      if (end !== 'done') throw eventsUnavailable(new Error('the consumer for reading is gone'))
     }
   }
 

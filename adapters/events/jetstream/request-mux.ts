@@ -1,6 +1,6 @@
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { deadlines, type Timed } from '../../../core/rpc/deadlines.ts'
-import { eventsAway } from '../../../domain/events/errors.ts'
+import { eventsUnavailable } from '../../../domain/events/errors.ts'
 import { notPermitted } from './errors.ts'
 
 /** What is sent to a subject. */
@@ -11,7 +11,7 @@ export interface Outgoing {
 }
 
 /** Questions over a connection, each with its answer: many at a time, of which none has a timer of its own. */
-export interface Asks {
+export interface RequestMux {
   /** @throws {GatewayError} 403, 503 */
   readonly ask: (outgoing: Outgoing) => Promise<Msg>
   /** The connection is lost. */
@@ -26,7 +26,11 @@ interface Asked extends Timed {
 }
 
 /** @param inbox where nobody else gets answers. */
-export function createAsks(connection: NatsConnection, inbox: string, timeoutMs: number): Asks {
+export function createRequestMux(
+  connection: NatsConnection,
+  inbox: string,
+  timeoutMs: number,
+): RequestMux {
   const start = `${inbox}.`
   const asked = new Map<number, Asked>()
   /** Why nothing can be asked any more. */
@@ -85,7 +89,7 @@ export function createAsks(connection: NatsConnection, inbox: string, timeoutMs:
           timedPrev: undefined,
           onDeadline() {
             asked.delete(token)
-            reject(eventsAway(new Error(`NATS did not answer within ${timeoutMs} ms`)))
+            reject(eventsUnavailable(new Error(`NATS did not answer within ${timeoutMs} ms`)))
           },
         }
         asked.set(token, one)
@@ -95,10 +99,10 @@ export function createAsks(connection: NatsConnection, inbox: string, timeoutMs:
           connection.publish(subject, body, { reply, ...(headers !== undefined && { headers }) })
         } catch (error) {
           settle(token)
-          reject(eventsAway(error))
+          reject(eventsUnavailable(error))
         }
       }),
 
-    end: (cause) => end(eventsAway(cause ?? new Error('the connection was closed'))),
+    end: (cause) => end(eventsUnavailable(cause ?? new Error('the connection was closed'))),
   }
 }

@@ -1,6 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
-import { type Asks, createAsks, type Outgoing } from './request-mux.ts'
+import { createRequestMux, type Outgoing, type RequestMux } from './request-mux.ts'
 
 /** @param error the server does not permit to listen. */
 export type Listener = (error: Error | null, message: Msg) => void
@@ -10,7 +10,7 @@ export type StopListening = () => Promise<void>
 /** JetStream over one connection, as long as that stands. */
 export interface Session
   extends Pick<JetStreamManager, 'streams' | 'consumers'>,
-    Pick<Asks, 'ask'> {
+    Pick<RequestMux, 'ask'> {
   /** The connection is lost: what had no answer may have been done or not. */
   readonly isOver: boolean
   /** Whether the server belongs to a cluster, others of which may keep what it does. */
@@ -25,7 +25,7 @@ export interface Session
   readonly createInbox: () => string
   readonly listen: (subject: string, listener: Listener) => StopListening
   /** Told once when it is over, at once if it is. @returns how not to be. */
-  readonly onOver: (tell: () => void) => () => void
+  readonly onSettled: (tell: () => void) => () => void
 }
 
 /** The library's parts that a session needs. */
@@ -41,7 +41,7 @@ export async function createSession(
 ): Promise<Session> {
   const { streams, consumers } = await createManager(connection)
   const inbox = createInbox()
-  const { ask, end } = createAsks(connection, `${inbox}.0`, timeoutMs)
+  const { ask, end } = createRequestMux(connection, `${inbox}.0`, timeoutMs)
   const leaving = new Set<() => void>()
   let isOver = false
   let inboxes = 0
@@ -91,7 +91,7 @@ export async function createSession(
         })
     },
 
-    onOver(tell) {
+    onSettled(tell) {
       if (isOver) tell()
       else leaving.add(tell)
       return () => leaving.delete(tell)

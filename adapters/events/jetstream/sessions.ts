@@ -1,4 +1,4 @@
-import { eventsAway } from '../../../domain/events/errors.ts'
+import { eventsUnavailable } from '../../../domain/events/errors.ts'
 import { createNatsLink, type NatsLinkOptions } from '../../nats/connection.ts'
 import { toFailure } from './errors.ts'
 import { createSession, type Libraries, type Session } from './session.ts'
@@ -70,7 +70,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     } catch (error) {
       throw toFailure(error)
     }
-    throw eventsAway(new Error('the connection is lost'))
+    throw eventsUnavailable(new Error('the connection is lost'))
   }
 
   function wait(ms: number): Promise<Session | undefined> {

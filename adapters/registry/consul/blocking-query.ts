@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 import type { Answer } from './http/client.ts'
 import { createConsulError, isConsulError } from './http/errors.ts'
-import type { Seat, Slots } from './watch-slots.ts'
+import type { Slot, Slots } from './watch-slots.ts'
 
 /** What is sent with a question. */
-export interface Question {
+export interface QueryParameters {
   /** Answered once the state is newer; undefined: at once. */
   readonly index: string | undefined
   /** {@link Answer.era} of the index; in another one it means nothing. */
@@ -17,7 +17,7 @@ export interface Question {
 }
 
 export interface BlockingQueryOptions {
-  readonly ask: (question: Question) => Promise<Answer>
+  readonly ask: (question: QueryParameters) => Promise<Answer>
   /**
    * Told the first answer and every one that differs from the one before; long ones may come again though they do not. What it
    * throws counts as a failure.
@@ -84,7 +84,7 @@ class Query implements BlockingQuery {
   #failure: Error | undefined = undefined
   /** Failures one after the other. */
   #failures = 0
-  #seat: Seat | undefined = undefined
+  #seat: Slot | undefined = undefined
   /** Before there was a seat. */
   #isHurried = false
   #index = 0n
@@ -146,7 +146,7 @@ class Query implements BlockingQuery {
     const { signal } = this.#stopper
     for (;;) {
       await pause(this.#wait(performance.now()), signal)
-      const askedMs = performance.now()
+      const requestedMs = performance.now()
       try {
         // Its place may have been taken meanwhile.
         this.#isWaiting &&= this.#seat?.take() === true
@@ -163,7 +163,7 @@ class Query implements BlockingQuery {
         return
       } catch (error) {
         if (this.#isStopped) return
-        await this.#fail(error, performance.now() - askedMs, signal)
+        await this.#fail(error, performance.now() - requestedMs, signal)
       }
     }
   }
@@ -197,7 +197,7 @@ class Query implements BlockingQuery {
   }
 
   /** Takes a seat once there is an answer, and somebody still wants the next one. */
-  async #sit(signal: AbortSignal): Promise<Seat> {
+  async #sit(signal: AbortSignal): Promise<Slot> {
     if (this.#seat === undefined) await pause(this.#options.pace.lingerMs, signal)
     signal.throwIfAborted()
     if (this.#seat !== undefined) return this.#seat

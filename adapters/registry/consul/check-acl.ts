@@ -15,7 +15,7 @@ export interface GuardOptions {
  *
  * @returns whether Consul answered, so that there is nothing more to ask.
  */
-export async function warnOfDanger(
+export async function warnIfNoAcl(
   client: ConsulClient,
   { host, secure, token, warn }: GuardOptions,
 ): Promise<boolean> {

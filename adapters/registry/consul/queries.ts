@@ -1,16 +1,16 @@
 import type { Service } from '../../../core/contracts/registry.ts'
-import type { Question } from './blocking-query.ts'
-import { type Answer, type AskOptions, type ConsulClient, joinChunks } from './http/client.ts'
+import type { QueryParameters } from './blocking-query.ts'
+import { type Answer, type ConsulClient, joinChunks, type QueryOptions } from './http/client.ts'
 import { createConsulError, toForeignText } from './http/errors.ts'
 import { type CatalogOptions, type CatalogReader, createCatalogReader } from './read-catalog.ts'
 import { readHealth } from './read-health.ts'
 
 /** What a registry asks Consul, and what the answers mean. */
-export interface Questions {
-  readonly askService: (name: string, question?: Question) => Promise<Answer>
+export interface Queries {
+  readonly askService: (name: string, question?: QueryParameters) => Promise<Answer>
   /** @throws {ConsulError} when the token may not see the service, or it is no answer of Consul. */
   readonly readService: (name: string, answer: Answer) => Service[]
-  readonly askCatalog: (question?: Question) => Promise<Answer>
+  readonly askCatalog: (question?: QueryParameters) => Promise<Answer>
   /** @throws {ConsulError} when the token may see no service, or it is no answer of Consul. */
   readonly readCatalog: (answer: Answer) => Promise<readonly Service[]>
   /** As {@link CatalogReader.has}. */
@@ -23,20 +23,20 @@ export interface Questions {
 const LATE_MS = 2000
 const CATALOG_NEEDS = 'service:read and node:read'
 
-export function createQuestions(client: ConsulClient, options: CatalogOptions): Questions {
+export function createQueries(client: ConsulClient, options: CatalogOptions): Queries {
   const catalog = createCatalogReader(options)
 
   /** What comes after a lost connection must not wait for an index that another Consul may reach much later. */
-  const mayWait = (question: Question): boolean =>
+  const mayWait = (question: QueryParameters): boolean =>
     question.index !== undefined && question.era === client.era()
 
   /** Worked out for each attempt. */
-  function toWait(question: Question | undefined): { index?: string; wait?: string } {
+  function toWait(question: QueryParameters | undefined): { index?: string; wait?: string } {
     if (question?.index === undefined || !mayWait(question)) return {}
     return { index: question.index, wait: `${Math.ceil(question.waitSeconds * 1000)}ms` }
   }
 
-  function toAskOptions(needs: string, question: Question | undefined): AskOptions {
+  function toAskOptions(needs: string, question: QueryParameters | undefined): QueryOptions {
     if (question === undefined) return { needs }
     const { waitSeconds, signal } = question
     // Consul itself adds up to a sixteenth, so that not all come at once.

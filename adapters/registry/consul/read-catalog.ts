@@ -3,7 +3,7 @@ import { checkService } from '../../../core/registry/service.ts'
 import type { Answer } from './http/client.ts'
 import type { ReadOptions } from './read-health.ts'
 import { scanCatalog } from './scan-catalog.ts'
-import { findTagOddities } from './tag-warnings.ts'
+import { findTagWarnings } from './tag-warnings.ts'
 import {
   DEFAULT_DOMAIN,
   DEFAULT_VERSION,
@@ -72,7 +72,7 @@ export function createCatalogReader({
   function readService(name: string, tags: unknown): Omit<Known, 'hash' | 'revision'> {
     const tell = (reason: string): void => warn(`service ${name}: ${reason}`)
     const read = parseTags(tags, domain, tell)
-    for (const oddity of findTagOddities(read)) tell(oddity)
+    for (const oddity of findTagWarnings(read)) tell(oddity)
     const services = listVersions(read, domain).flatMap((version) => {
       const only = read.versions.length <= 1
       const service: Service = {

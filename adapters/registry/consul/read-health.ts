@@ -1,6 +1,6 @@
 import type { Node, Service } from '../../../core/contracts/registry.ts'
 import { checkService, isSameMap } from '../../../core/registry/service.ts'
-import { toOwnText } from '../../../lib/text/flatten-string.ts'
+import { flattenString } from '../../../lib/text/flatten-string.ts'
 import { isRecord, readMap, readText } from './http/json.ts'
 import {
   DEFAULT_DOMAIN,
@@ -145,7 +145,7 @@ function readRow(
         endpoints: pickEndpoints(tags, version || DEFAULT_VERSION, true),
         nodes: [
           {
-            id: id.startsWith(`${name}:`) ? toOwnText(id.slice(name.length + 1)) : id,
+            id: id.startsWith(`${name}:`) ? flattenString(id.slice(name.length + 1)) : id,
             address,
             metadata: { ...omit(meta, OWN_META), ...tags.nodeMetadata },
           },

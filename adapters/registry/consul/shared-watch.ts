@@ -5,7 +5,7 @@ import {
   type BlockingQuery,
   type BlockingQueryOptions,
   type Pace,
-  type Question,
+  type QueryParameters,
   startBlockingQuery,
 } from './blocking-query.ts'
 import type { Answer } from './http/client.ts'
@@ -77,7 +77,7 @@ class Shared implements SharedWatch, BlockingQueryOptions {
     return this.#query.settled
   }
 
-  ask(question: Question): Promise<Answer> {
+  ask(question: QueryParameters): Promise<Answer> {
     return this.#options.ask(question)
   }
 

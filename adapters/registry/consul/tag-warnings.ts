@@ -19,7 +19,7 @@ const KEYS = [
 ]
 
 /** What the tags of a service say that has no effect and was hardly meant so, a line each. */
-export function findTagOddities({ marked, domains, route, others }: ReadTags): string[] {
+export function findTagWarnings({ marked, domains, route, others }: ReadTags): string[] {
   const oddities: string[] = []
   for (const tag of others) {
     const key = LIKE_OURS.exec(tag)?.[1]

@@ -7,7 +7,7 @@ import { callRaw } from './http/raw-call.ts'
 
 export interface AnnouncementsOptions {
   /** Told the name of each service of which somebody says that it changes; Consul itself may tell of that a little later. */
-  readonly onHeard: (name: string) => void
+  readonly onMessage: (name: string) => void
   /** Told, once, when announcements are refused. */
   readonly warn: (reason: string) => void
 }
@@ -41,7 +41,7 @@ const DENIED_MS = 60_000
 
 export function createAnnouncements(
   client: ConsulClient,
-  { onHeard, warn }: AnnouncementsOptions,
+  { onMessage, warn }: AnnouncementsOptions,
 ): Announcements {
   const stopper = new AbortController()
   const { signal } = stopper
@@ -102,7 +102,7 @@ export function createAnnouncements(
         // Those from before are not news.
         if (index !== undefined)
           for (const { names } of events.slice(events.findIndex(({ id }) => id === last) + 1))
-            for (const name of names) if (isServiceName(name)) onHeard(name)
+            for (const name of names) if (isServiceName(name)) onMessage(name)
         last = events.at(-1)?.id ?? ''
         index = answer.index
         failures = 0

@@ -1,11 +1,11 @@
 /** One that asks again and again, and would rather wait at Consul for its answers. */
-export interface Claim {
+export interface SlotUser {
   /** Milliseconds since what it asks for was used. */
   readonly idleMs: () => number
 }
 
-export interface Seat {
-  /** Whether the next question may wait; false: {@link Seat.turn} first. A place that is to be another's ends here. */
+export interface Slot {
+  /** Whether the next question may wait; false: {@link Slot.turn} first. A place that is to be another's ends here. */
   readonly take: () => boolean
   /** Calls `onTurn`, once, when there is a place, or it is time to ask without, or the seat was left. */
   readonly turn: (onTurn: () => void) => void
@@ -20,7 +20,7 @@ export interface Seat {
  * No question is cut off for another: Consul counts its connection until it would have been answered.
  */
 export interface Slots {
-  readonly join: (claim: Claim) => Seat
+  readonly join: (claim: SlotUser) => Slot
   /** Consul takes no more connections: two places less, down to eight; one comes back each minute. */
   readonly refuse: () => void
   /** Places there are. */
@@ -30,13 +30,13 @@ export interface Slots {
 }
 
 /** The state of a seat. */
-interface Member extends Seat {
-  readonly claim: Claim
+interface Member extends Slot {
+  readonly claim: SlotUser
   held: boolean
   /** Whether its place is another's once its question is answered. */
   losing: boolean
   hurried: boolean
-  askedMs: number
+  requestedMs: number
   wake: (() => void) | undefined
 }
 
@@ -139,7 +139,7 @@ export function createSlots(
     budgets = { hurried: refill('hurried'), used: refill('used'), unused: refill('unused') }
     for (const member of waiting) {
       const kind = kindOf(member)
-      if (budgets[kind] < 1 || nowMs - member.askedMs < pauses[kind]) continue
+      if (budgets[kind] < 1 || nowMs - member.requestedMs < pauses[kind]) continue
       budgets[kind]--
       member.hurried = false
       wake(member)
@@ -151,19 +151,19 @@ export function createSlots(
 
   /** A class, in place of functions of each: there are thousands. */
   class Place implements Member {
-    readonly claim: Claim
+    readonly claim: SlotUser
     held = false
     losing = false
     hurried = false
-    askedMs = 0
+    requestedMs = 0
     wake: (() => void) | undefined = undefined
 
-    constructor(claim: Claim) {
+    constructor(claim: SlotUser) {
       this.claim = claim
     }
 
     take(): boolean {
-      this.askedMs = performance.now()
+      this.requestedMs = performance.now()
       if (this.losing) {
         release(this)
         return false

@@ -4,7 +4,7 @@ import type { Change } from '../../kubernetes/list-watch.ts'
 import type { KubernetesService, Slice } from './objects.ts'
 import { findWarning, toService } from './to-service.ts'
 
-export interface PictureOptions {
+export interface ServiceIndexOptions {
   /** Told of versions that are listed, as if there were no others. */
   readonly onEvent: (event: RegistryEvent) => void
   /** Called once for every Service that is left out, or does not get what it asks for. */
@@ -15,7 +15,7 @@ export interface PictureOptions {
 export type Services = KubernetesService | undefined
 
 /** What the namespace holds, as services. */
-export interface Picture {
+export interface ServiceIndex {
   /** Includes versions without a ready endpoint: they have no nodes. */
   readonly getService: (name: string) => readonly Service[]
   /** Versions that have nodes, or slices without a ready endpoint: their routes stay, and requests of them are 503. */
@@ -27,7 +27,7 @@ export interface Picture {
 }
 
 /** Shows nothing before both Services and slices were told: half of them would be a wrong picture. */
-export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
+export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions): ServiceIndex {
   let services: Map<string, Services> | undefined
   let slices: Map<string, Slice> | undefined
   /** Names of slices by the name of their Service. */

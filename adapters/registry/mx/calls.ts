@@ -1,9 +1,9 @@
-import { isNotTaken } from '../../../core/auth/policy/decision.ts'
+import { isInvalidToken } from '../../../core/auth/policy/decision.ts'
 import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { isRecord } from '../../../core/registry/decode-service.ts'
-import { type LostKind, OutgoingCall } from '../../../core/rpc/call.ts'
-import { toLostError } from '../../../core/rpc/transport-error.ts'
+import { OutgoingCall, type TransportFailure } from '../../../core/rpc/call.ts'
+import { toTransportError } from '../../../core/rpc/transport-error.ts'
 import type { Channel } from '../../../core/rpc/ws/channel.ts'
 import { StreamCall } from '../../../core/rpc/ws/stream-call.ts'
 
@@ -31,8 +31,8 @@ class Question extends OutgoingCall {
     this.#reject(error)
   }
 
-  override onLost(kind: LostKind, detail: string): void {
-    this.#reject(toLostError(SERVICE, kind, detail))
+  override onLost(kind: TransportFailure, detail: string): void {
+    this.#reject(toTransportError(SERVICE, kind, detail))
   }
 }
 
@@ -60,12 +60,12 @@ export function ask(
   })
 }
 
-/** What is told of a watch. After `onOver` nothing more. */
+/** What is told of a watch. After `onSettled` nothing more. */
 export interface WatchReceiver {
   /** Whatever changes from now on is told. */
   readonly onOpen: () => void
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
-  readonly onOver: (error: GatewayError) => void
+  readonly onSettled: (error: GatewayError) => void
 }
 
 /** The stream of `Registry.Watch`. */
@@ -91,12 +91,12 @@ export class WatchCall extends StreamCall {
     if (message !== undefined) this.#receiver.onMessage(message)
   }
 
-  override onLost(kind: LostKind, detail: string): void {
-    this.onOver(toLostError(SERVICE, kind, detail))
+  override onLost(kind: TransportFailure, detail: string): void {
+    this.onSettled(toTransportError(SERVICE, kind, detail))
   }
 
-  protected override onOver(error: GatewayError): void {
-    this.#receiver.onOver(error)
+  protected override onSettled(error: GatewayError): void {
+    this.#receiver.onSettled(error)
   }
 }
 
@@ -118,7 +118,7 @@ export function maySignAnew(
 ): tokens is TokenSource {
   if (tokens === undefined || !(error instanceof GatewayError) || error.code !== 401) return false
   if (shown === undefined) return tokens.leftMs() !== Number.POSITIVE_INFINITY
-  return isNotTaken(error) && tokens.refused(shown)
+  return isInvalidToken(error) && tokens.refused(shown)
 }
 
 /** The object a body holds; undefined when it holds none. */

@@ -75,7 +75,7 @@ export function createLink(options: LinkOptions): Link {
       onMessage(message) {
         if (call === own) onMessage(message)
       },
-      onOver(error) {
+      onSettled(error) {
         if (call !== own) return
         if ((isOpen || !isAnew) && maySignAnew(tokens, shown, error)) signAnew(tokens)
         else fail(error)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Endpoint, Node, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
 
 /** What watchers have been told of every version, as a digest of some 30 characters: the registry may be large. */
-export interface Told {
+export interface SentDigests {
   /** The event that tells of a state; undefined: it was told. */
   readonly learn: (service: Service) => RegistryEvent | undefined
   /** The event that tells of an end; undefined: it was told. */
@@ -19,7 +19,7 @@ interface Version {
   list: number
 }
 
-export function createTold(): Told {
+export function createSentDigests(): SentDigests {
   /** Name, then version. */
   const services = new Map<string, Map<string, Version>>()
   let list = 0

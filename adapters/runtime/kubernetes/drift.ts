@@ -49,7 +49,7 @@ export function createDrift({ findCluster, onDrift, onOutage }: DriftOptions): D
     if (found?.secret === name) onDrift(found.key)
   })
 
-  function watchNames(resource: Resource, onGone: (name: string) => void): void {
+  function watchNames(resource: Resource, onClosed: (name: string) => void): void {
     const names = new Set<string>()
     mirror.add({
       ...{ resource, selector: SELECTOR, isMetadataOnly: true, toItem: () => true },
@@ -57,12 +57,12 @@ export function createDrift({ findCluster, onDrift, onOutage }: DriftOptions): D
         const gone = [...names].filter((name) => !items.has(name))
         names.clear()
         for (const name of items.keys()) names.add(name)
-        gone.forEach(onGone)
+        gone.forEach(onClosed)
       },
       onChanges(changes) {
         for (const { name, item } of changes) {
           if (item !== undefined) names.add(name)
-          else if (names.delete(name)) onGone(name)
+          else if (names.delete(name)) onClosed(name)
         }
       },
     })

@@ -130,7 +130,7 @@ export function toPod(object: unknown): Pod {
 }
 
 /** Whether a pod is one of those a Deployment is to have. */
-export function isWanted(deployment: Template, pod: Template): boolean {
+export function isManaged(deployment: Template, pod: Template): boolean {
   return (
     deployment.revision === pod.revision &&
     deployment.attempt === pod.attempt &&

@@ -1,13 +1,13 @@
 import type { RuntimeStatus, WorkloadState } from '../../../core/contracts/runtime.ts'
 import { countFailures, findDeploymentFailure, findLastEnd, findObstacle } from './failure.ts'
-import { type Deployment, isWanted, type Pod } from './objects.ts'
+import { type Deployment, isManaged, type Pod } from './objects.ts'
 
 /** How a workload is, by its Deployment and all of its pods. */
 export function toState(deployment: Deployment, pods: readonly Pod[]): WorkloadState {
   const living = pods.filter(({ isEnding }) => !isEnding)
-  const wanted = living.filter((pod) => isWanted(deployment, pod))
+  const wanted = living.filter((pod) => isManaged(deployment, pod))
   const ready = living.filter(({ readySinceMs }) => readySinceMs !== undefined)
-  const old = ready.filter((pod) => !isWanted(deployment, pod))
+  const old = ready.filter((pod) => !isManaged(deployment, pod))
   const error = findDeploymentFailure(deployment, wanted, old.length > 0)
   // The old revision serves until every copy of the new one is ready.
   const isSettled = deployment.settledMs !== undefined

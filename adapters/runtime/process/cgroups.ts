@@ -4,7 +4,7 @@ import type { Resources } from '../../../core/contracts/runtime.ts'
 import {
   type Cgroup,
   createCgroup,
-  findOwnCgroup,
+  findCurrentCgroup,
   SERVER_CGROUP,
   toCgroupFolder,
   tryCreateCgroup,
@@ -34,7 +34,7 @@ const PERIOD_US = 100_000
  */
 export function createCgroups(
   log: RuntimeLog,
-  folder: string | undefined = findOwnCgroup(),
+  folder: string | undefined = findCurrentCgroup(),
 ): OpenCgroup {
   let isPrepared = false
   let isLogged = false

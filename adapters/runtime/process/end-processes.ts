@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDoneIn } from '../../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../../lib/async/settles-within.ts'
 import { readProcesses, signal } from '../../../lib/process/processes.ts'
 
 /** How long what was killed takes to be gone, at most. */
@@ -21,13 +21,13 @@ export async function endGroup(
   const untilMs = performance.now() + graceMs
   if (graceMs > 0) {
     signal(pid, 'SIGTERM')
-    if (await isDoneIn(exited, graceMs)) {
+    if (await settlesWithin(exited, graceMs)) {
       signal(-pid, 'SIGTERM')
       if (await isGroupGoneBy(pid, untilMs)) return true
     }
   }
   signal(-pid, 'SIGKILL')
-  await isDoneIn(exited, KILLED_MS)
+  await settlesWithin(exited, KILLED_MS)
   await isGroupGoneBy(pid, performance.now() + KILLED_MS)
   return false
 }

@@ -2,7 +2,7 @@
 const PASSED = ['PATH', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ']
 
 /** What a copy is told that others of its workload are not. */
-export interface CopyVariables {
+export interface InstanceVariables {
   readonly instance: string
   readonly home: string
   readonly temp: string
@@ -27,7 +27,7 @@ export function toMountSource(instance: string): string {
  */
 export function toEnvironment(
   own: Readonly<Record<string, string>>,
-  { instance, home, temp, port }: CopyVariables,
+  { instance, home, temp, port }: InstanceVariables,
 ): Record<string, string> {
   const passed = PASSED.flatMap((name) => {
     const value = process.env[name]

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeCgroups } from '../../../lib/process/cgroup.ts'
-import { endMarked } from '../../../lib/process/kill-by-env.ts'
+import { killByEnv } from '../../../lib/process/kill-by-env.ts'
 import { readProcess, signal } from '../../../lib/process/processes.ts'
 import { listUsers } from '../../../lib/process/sandbox/list-users.ts'
 import { removeFolder } from '../../../lib/process/sandbox/remove-folder.ts'
@@ -10,7 +10,7 @@ import type { Sandbox } from '../../../lib/process/sandbox/sandbox.ts'
 import { toMark, toMountSource } from './environment.ts'
 
 /** What a copy has of its own on the disk, as long as it runs. */
-export interface CopyFolder {
+export interface InstanceFolder {
   readonly path: string
   readonly home: string
   readonly temp: string
@@ -24,7 +24,7 @@ export interface CopyFolder {
 const NOTE = 'process'
 
 /** Makes the folder of a copy: it is there before the process is, so that none is missed. */
-export function makeCopyFolder(parent: string, instance: string): CopyFolder {
+export function createInstanceFolder(parent: string, instance: string): InstanceFolder {
   const folder = join(parent, instance)
   const home = toHome(folder)
   const temp = join(folder, 'tmp')
@@ -54,7 +54,7 @@ export function makeCopyFolder(parent: string, instance: string): CopyFolder {
  * @returns how many processes were ended, those of a group as one.
  * @throws {Error} when some do not end: they must not run twice.
  */
-export async function endLeftCopies(
+export async function endLeftoverInstances(
   parent: string,
   cgroup?: string,
   sandbox?: Sandbox,
@@ -64,7 +64,7 @@ export async function endLeftCopies(
   const noted = instances.flatMap((instance) => killNoted(join(parent, instance)) ?? [])
   const grouped = await removeCgroups(cgroup, instances)
   const users = listUsers(instances.map((instance) => toHome(join(parent, instance))))
-  const marked = await endMarked(instances.map(toMark), instances.map(toMountSource), users)
+  const marked = await killByEnv(instances.map(toMark), instances.map(toMountSource), users)
   await Promise.all(instances.map((instance) => tryRemove(join(parent, instance), sandbox)))
   return new Set([...noted, ...grouped, ...marked]).size
 }

@@ -1,7 +1,7 @@
 import type { Workload } from '../../../core/contracts/runtime.ts'
 
 /** A copy of protocol `http` that others find. */
-export interface Door {
+export interface RegisteredInstance {
   /** Takes it out; resolves once nobody calls it any more. It is waited for as long as a copy may take to drain. */
   readonly leave: () => Promise<void>
   /** Tells that the copy is gone, and that another one is to come: until it leaves others find it, and call it no more. */
@@ -9,7 +9,7 @@ export interface Door {
 }
 
 /** What the runtime asks of the platform about the copies it runs: whether one serves, and that others find it. */
-export interface Doors {
+export interface InstanceRegistrar {
   /**
    * Resolves once the copy of protocol `mx` is registered (its node's metadata has `instance`) and answered its health call.
    * Rejects by the signal alone: what is not there yet is waited for.
@@ -21,5 +21,9 @@ export interface Doors {
    * Registers a copy of protocol `http` that answers at `host:port`, and renews that until it leaves; resolves once others find it.
    * Rejects with why it cannot be.
    */
-  readonly register: (workload: Workload, instance: string, address: string) => Promise<Door>
+  readonly register: (
+    workload: Workload,
+    instance: string,
+    address: string,
+  ) => Promise<RegisteredInstance>
 }

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { Workload } from '../../../core/contracts/runtime.ts'
-import { isDoneIn } from '../../../lib/async/settles-within.ts'
-import { endMarked } from '../../../lib/process/kill-by-env.ts'
+import { settlesWithin } from '../../../lib/async/settles-within.ts'
+import { killByEnv } from '../../../lib/process/kill-by-env.ts'
 import { followTree, killTree } from '../../../lib/process/kill-tree.ts'
 import { listUsers } from '../../../lib/process/sandbox/list-users.ts'
 import type { InstanceCgroup } from './cgroups.ts'
 import { endGroup } from './end-processes.ts'
 import { toMark, toMountSource } from './environment.ts'
-import { makeCopyFolder } from './instance-folders.ts'
-import type { Door } from './instance-registrar.ts'
+import { createInstanceFolder } from './instance-folders.ts'
+import type { RegisteredInstance } from './instance-registrar.ts'
 import { captureOutput } from './logs/capture-output.ts'
 import { findPort, whenAnswers, whenUnused } from './ports.ts'
-import type { World } from './runtime-context.ts'
-import { spawnCopy } from './spawn-instance.ts'
+import type { RuntimeContext } from './runtime-context.ts'
+import { spawnInstance } from './spawn-instance.ts'
 
 /** What a copy is told, and tells. */
-export interface CopyLife {
+export interface InstanceLife {
   /** Asks it to end: its calls first. */
   readonly stop: AbortSignal
   /** It takes calls. */
@@ -23,10 +23,10 @@ export interface CopyLife {
   /** It takes none any more, and is about to end. */
   readonly onLeaving: () => void
   /** It has ended by itself: how it is told that another one comes, until the owner has it leave. */
-  readonly onFallen: (door: Door) => void
+  readonly onFallen: (door: RegisteredInstance) => void
 }
 
-type Child = Awaited<ReturnType<typeof spawnCopy>>
+type Child = Awaited<ReturnType<typeof spawnInstance>>
 
 /** Of the last line, in what is told of a failure. */
 const LINE_MAX = 500
@@ -40,19 +40,23 @@ const NO_MEMORY = 'was killed: it took more memory than it may'
  *
  * @returns how it ended, with the last line it wrote: for people.
  */
-export async function runCopy(workload: Workload, life: CopyLife, world: World): Promise<string> {
+export async function runInstance(
+  workload: Workload,
+  life: InstanceLife,
+  world: RuntimeContext,
+): Promise<string> {
   const instance = randomBytes(6).toString('hex')
   try {
-    const folder = makeCopyFolder(world.copiesFolder, instance)
+    const folder = createInstanceFolder(world.copiesFolder, instance)
     const group = world.openCgroup(instance, workload.resources)
     try {
       const port = workload.protocol === 'http' ? await findPort(workload.port) : undefined
-      const child = await spawnCopy(workload, { instance, folder, port, group }, world)
+      const child = await spawnInstance(workload, { instance, folder, port, group }, world)
       folder.note(child.pid)
       return await attend({ child, workload, instance, port, group }, life, world)
     } finally {
       await group?.remove()
-      await endMarked([toMark(instance)], [toMountSource(instance)], listUsers([folder.home]))
+      await killByEnv([toMark(instance)], [toMountSource(instance)], listUsers([folder.home]))
       await folder.remove((await world.isolation).sandbox)
     }
   } catch (error) {
@@ -70,7 +74,7 @@ interface Copy {
   readonly group: InstanceCgroup | undefined
 }
 
-async function attend(copy: Copy, life: CopyLife, world: World): Promise<string> {
+async function attend(copy: Copy, life: InstanceLife, world: RuntimeContext): Promise<string> {
   const { child, workload, instance, port, group } = copy
   const { doors, limits, log, watchdog } = world
   const about = { service: workload.name, namespace: workload.namespace, instance }
@@ -78,7 +82,7 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
   const over = AbortSignal.any([life.stop, ending.signal])
   let failure: string | undefined
   let isExcessive = false
-  let door: Door | undefined
+  let door: RegisteredInstance | undefined
 
   const fail = (how: string) => {
     failure ??= how
@@ -117,7 +121,7 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
   ending.abort()
   life.onLeaving()
   if (early === undefined && !isExcessive) {
-    await isDoneIn(readying, limits.drainMs)
+    await settlesWithin(readying, limits.drainMs)
     if (door !== undefined) await inTime(door.leave(), limits.drainMs)
     // Programs that know nothing of being drained end at SIGTERM, whatever they are about.
     if (port !== undefined) await whenUnused(port, Math.min(CALLS_MS, limits.drainMs))
@@ -149,7 +153,7 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
 
 /** Calls that take too long, or a registry that is away, do not keep it. */
 export async function inTime(done: Promise<void>, timeoutMs: number): Promise<void> {
-  await isDoneIn(done, timeoutMs).catch(() => {})
+  await settlesWithin(done, timeoutMs).catch(() => {})
 }
 
 function whenAborted(signal: AbortSignal): Promise<undefined> {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Workload } from '../../../core/contracts/runtime.ts'
-import type { Door } from './instance-registrar.ts'
-import { inTime, runCopy } from './run-instance.ts'
-import type { ProcessLimits, World } from './runtime-context.ts'
+import type { RegisteredInstance } from './instance-registrar.ts'
+import { inTime, runInstance } from './run-instance.ts'
+import type { ProcessLimits, RuntimeContext } from './runtime-context.ts'
 import { toLaunch } from './spawn-instance.ts'
 
 /** How the copies of a revision are. */
@@ -43,7 +43,7 @@ interface Slot {
   isOver: boolean
   error: string | undefined
   /** Of the copy that ended by itself last, until another one is ready. */
-  fallen: Door | undefined
+  fallen: RegisteredInstance | undefined
   done: Promise<void>
 }
 
@@ -55,7 +55,7 @@ const FAILURES_MAX_OF_NEXT = 2
 const JITTER = 0.2
 
 /** What is to run. */
-export interface WantedRevision {
+export interface DesiredRevision {
   readonly workload: Workload
   /** It is to replace another one, which serves. */
   readonly isNext: boolean
@@ -64,9 +64,9 @@ export interface WantedRevision {
 }
 
 export function runRevision(
-  { workload, isNext, after }: WantedRevision,
+  { workload, isNext, after }: DesiredRevision,
   onChange: () => void,
-  world: World,
+  world: RuntimeContext,
 ): RunningRevision {
   const { limits, log } = world
   const stopping = new AbortController()
@@ -113,7 +113,7 @@ export function runRevision(
         slot.isReady = false
         change()
       },
-      onFallen(door: Door) {
+      onFallen(door: RegisteredInstance) {
         void forget(slot)
         slot.fallen = door
       },
@@ -131,7 +131,7 @@ export function runRevision(
       return change()
     }
     while (!stopping.signal.aborted) {
-      const how = await runCopy(workload, life, world)
+      const how = await runInstance(workload, life, world)
       if (stopping.signal.aborted) return
       slot.error = how
       lastFailure = how

@@ -3,7 +3,7 @@ import type { PluginLog } from '../../../core/plugin/define.ts'
 import type { Isolation } from '../../../lib/process/sandbox/sandbox.ts'
 import type { Watchdog } from '../../../lib/process/watchdog.ts'
 import type { OpenCgroup } from './cgroups.ts'
-import type { Doors } from './instance-registrar.ts'
+import type { InstanceRegistrar } from './instance-registrar.ts'
 import type { Confine } from './limits.ts'
 import type { LogFiles, LogRoom } from './logs/log-files.ts'
 
@@ -28,9 +28,9 @@ export interface ProcessLimits {
 }
 
 /** What all copies share. */
-export interface World {
+export interface RuntimeContext {
   readonly copiesFolder: string
-  readonly doors: Doors
+  readonly doors: InstanceRegistrar
   readonly log: RuntimeLog
   readonly limits: ProcessLimits
   readonly watchdog: Watchdog

@@ -5,14 +5,14 @@ import { devNull } from 'node:os'
 import type { Program, Workload } from '../../../core/contracts/runtime.ts'
 import { toEnter } from '../../../lib/process/cgroup.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
-import { letGoFirst } from '../../../lib/process/oom-score.ts'
+import { preferOomKill } from '../../../lib/process/oom-score.ts'
 import type { Sandbox, Start } from '../../../lib/process/sandbox/sandbox.ts'
 import { selectSandbox } from '../../../lib/process/sandbox/select-sandbox.ts'
 import type { InstanceCgroup } from './cgroups.ts'
-import { type CopyVariables, toEnvironment, toMountSource } from './environment.ts'
-import type { CopyFolder } from './instance-folders.ts'
+import { type InstanceVariables, toEnvironment, toMountSource } from './environment.ts'
+import type { InstanceFolder } from './instance-folders.ts'
 import { toDataBytes } from './limits.ts'
-import type { World } from './runtime-context.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 
 /** What is to be started, and where. */
 interface Launch {
@@ -39,8 +39,8 @@ export function toLaunch({ program, env, port, instances }: Workload): Launch {
 }
 
 /** What an instance has of its own. */
-export interface InstanceParts extends Omit<CopyVariables, 'home' | 'temp'> {
-  readonly folder: CopyFolder
+export interface InstanceParts extends Omit<InstanceVariables, 'home' | 'temp'> {
+  readonly folder: InstanceFolder
   readonly group: InstanceCgroup | undefined
 }
 
@@ -50,10 +50,10 @@ export interface InstanceParts extends Omit<CopyVariables, 'home' | 'temp'> {
  *
  * @throws {Error} if there is nothing to start, or the system does not allow it.
  */
-export async function spawnCopy(
+export async function spawnInstance(
   workload: Workload,
   parts: InstanceParts,
-  { confine, hiddenFiles, isolation }: World,
+  { confine, hiddenFiles, isolation }: RuntimeContext,
 ): Promise<ChildProcess & { readonly pid: number }> {
   const { folder, words } = toLaunch(workload)
   const { group } = parts
@@ -72,7 +72,7 @@ export async function spawnCopy(
   const child = spawn(first!, rest, { ...options, stdio: Array.from(stdio, orIgnored) })
   closeSync(nothing)
   if (child.pid === undefined) throw ((await once(child, 'error')) as [Error])[0]
-  letGoFirst(child.pid)
+  preferOomKill(child.pid)
   return child as ChildProcess & { readonly pid: number }
 }
 

@@ -1,6 +1,6 @@
 import type { RuntimeStatus, Workload, WorkloadState } from '../../../core/contracts/runtime.ts'
 import { type RunningRevision, runRevision } from './run-revision.ts'
-import type { World } from './runtime-context.ts'
+import type { RuntimeContext } from './runtime-context.ts'
 
 /** A workload that is kept running. */
 export interface Supervised {
@@ -17,7 +17,11 @@ export interface Supervised {
  *
  * @param onChange the state may have changed.
  */
-export function supervise(workload: Workload, onChange: () => void, world: World): Supervised {
+export function supervise(
+  workload: Workload,
+  onChange: () => void,
+  world: RuntimeContext,
+): Supervised {
   /** Those that end. */
   const ends = new Set<Promise<void>>()
   let current = runRevision({ workload, isNext: false }, change, world)

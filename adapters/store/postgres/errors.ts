@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../core/errors.ts'
-import { storeAway, storeFull } from '../../../domain/store/errors.ts'
+import { storeFull, storeUnavailable } from '../../../domain/store/errors.ts'
 
 /** An error the server told, with its SQLSTATE (PostgreSQL documentation: appendix A). */
 export interface SqlError extends Error {
@@ -37,9 +37,9 @@ export function toStoreError(error: unknown): unknown {
   if (error instanceof GatewayError) return error
   if (isSqlError(error)) {
     if (error.code === FULL) return storeFull(error)
-    return AWAY.has(error.code.slice(0, 2)) ? storeAway(error) : error
+    return AWAY.has(error.code.slice(0, 2)) ? storeUnavailable(error) : error
   }
   if (error instanceof TypeError || error instanceof RangeError) return error
   // Of sockets, of TLS, or of the library, which has no class of its own for those.
-  return storeAway(error)
+  return storeUnavailable(error)
 }

@@ -35,7 +35,7 @@ function toName({ table: { database, table }, key }: StorePlace): string {
 }
 
 /** The keys, by name, what becomes of the groups depends on: those with conditions, and those of deletions, which say what was there. */
-export function findDecisive(groups: readonly StoreGroup[]): Map<string, StorePlace> {
+export function evaluateConditions(groups: readonly StoreGroup[]): Map<string, StorePlace> {
   const decisive = new Map<string, StorePlace>()
   for (const group of groups) {
     for (const change of group) {

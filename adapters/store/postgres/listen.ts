@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { StoreListener } from '../../../core/contracts/store.ts'
 import { createBackOff } from '../../../lib/async/backoff.ts'
-import { inTime } from '../../../lib/async/with-timeout.ts'
-import type { OwnConnection } from './client/connections.ts'
+import { withTimeout } from '../../../lib/async/with-timeout.ts'
+import type { DedicatedConnection } from './client/connections.ts'
 import { unpackEvents } from './events.ts'
 
 export interface ListenOptions {
-  readonly connect: () => Promise<OwnConnection>
+  readonly connect: () => Promise<DedicatedConnection>
   readonly channel: string
   readonly listener: StoreListener
   /** Between two questions whether the server is still there, and how long it may take to answer. */
@@ -42,13 +42,13 @@ export function listen({ connect, channel, listener, heartbeatMs }: ListenOption
     client.on('notification', ({ payload = '' }) => {
       if (signal.aborted) return
       const events = unpackEvents(payload)
-      if (events === undefined) listener.onGap()
+      if (events === undefined) listener.onMissedEvents()
       else for (const event of events) listener.onEvent(event)
     })
     // Whoever does not take its notifications for so long is not to be waited for: the server keeps them for it.
     await client.query(`SET tcp_user_timeout = ${heartbeatMs * 2}; LISTEN "${channel}"`)
     backOff.reset()
-    if (hasGap && !signal.aborted) listener.onGap()
+    if (hasGap && !signal.aborted) listener.onMissedEvents()
     hasGap = true
     settle()
     await Promise.race([lost, watchOver(client)])
@@ -58,13 +58,13 @@ export function listen({ connect, channel, listener, heartbeatMs }: ListenOption
   async function watchOver(client: Client): Promise<void> {
     for (;;) {
       await delay(heartbeatMs, undefined, { signal, ref: false })
-      await inTime(client.query('SELECT'), heartbeatMs)
+      await withTimeout(client.query('SELECT'), heartbeatMs)
     }
   }
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      let own: OwnConnection | undefined
+      let own: DedicatedConnection | undefined
       try {
         own = await connect()
         if (!signal.aborted) await stand(own.client)

@@ -9,7 +9,7 @@ import {
   toArea,
 } from '../../../domain/store/usage.ts'
 import { toTextArray } from './arrays.ts'
-import type { Ask } from './client/connections.ts'
+import type { RunStatement } from './client/connections.ts'
 import type { Statements } from './statements.ts'
 import { toPlaces } from './write.ts'
 
@@ -24,7 +24,7 @@ export interface QuotaCheckOptions {
   /** As `PostgresStoreOptions` has it. */
   readonly maxBytes: number
   readonly statements: Pick<Statements, 'usage' | 'used' | 'sizes'>
-  readonly ask: Ask
+  readonly ask: RunStatement
   /** @default the monotonic clock */
   readonly nowMs?: () => number
 }

@@ -1,8 +1,8 @@
 import type { StorePlace } from '../../../core/contracts/store.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import { storeAway } from '../../../domain/store/errors.ts'
+import { storeUnavailable } from '../../../domain/store/errors.ts'
 import { toBigintArray, toBytesArray, toTextArray } from './arrays.ts'
-import type { Ask, Connections } from './client/connections.ts'
+import type { Connections, RunStatement } from './client/connections.ts'
 import { isPassing } from './errors.ts'
 import type { Plan } from './evaluate-conditions.ts'
 import { packEvents } from './events.ts'
@@ -26,11 +26,11 @@ const ATTEMPTS = 4
 export async function writeAlone<T>(
   connections: Connections,
   statements: Statements,
-  draft: (ask: Ask) => Promise<Draft<T>>,
+  draft: (ask: RunStatement) => Promise<Draft<T>>,
 ): Promise<T> {
   const { ask, transact } = connections
 
-  async function attempt(on: Ask): Promise<{ readonly result: T } | undefined> {
+  async function attempt(on: RunStatement): Promise<{ readonly result: T } | undefined> {
     const { plan, toResult } = await draft(on)
     if (plan.puts.length === 0 && plan.deletes.length === 0) return { result: toResult(0) }
     const [row] = await on(statements.write, toValues(plan))
@@ -48,7 +48,8 @@ export async function writeAlone<T>(
               return attempt(on)
             })
       if (written !== undefined) return written.result
-      if (tried >= ATTEMPTS) throw storeAway(new Error('records changed while they were locked'))
+      if (tried >= ATTEMPTS)
+        throw storeUnavailable(new Error('records changed while they were locked'))
     } catch (error) {
       const cause = error instanceof GatewayError ? error.cause : error
       if (!isPassing(cause) || tried >= ATTEMPTS) throw error

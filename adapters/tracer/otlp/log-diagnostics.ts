@@ -15,7 +15,7 @@ const FILES: readonly [said: string, variable: string][] = [
  * Builds something of the libraries, and tells what they find wrong with the variables `OTEL_*`. Where the program logs what they say
  * itself, it is told there.
  */
-export function tellProblems<T>(
+export function logDiagnostics<T>(
   { diag, DiagLogLevel }: Api,
   onProblem: (problem: string) => void,
   build: () => T,

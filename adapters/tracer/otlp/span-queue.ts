@@ -1,10 +1,10 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { isDoneIn } from '../../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../../lib/async/settles-within.ts'
 import type { OtlpLibraries } from './libraries.ts'
 
 export interface SpanQueueOptions {
   /** Spans are lost, and why: once, until the collector takes spans again. */
-  readonly onTrouble: (reason: string) => void
+  readonly onError: (reason: string) => void
   /** It takes them again; so many were lost. */
   readonly onRecover: (lost: number) => void
   /** Milliseconds that closing may take. @default 2000 */
@@ -30,14 +30,14 @@ export function createSpanQueue(
   { BatchSpanProcessor }: Pick<OtlpLibraries['sdk'], 'BatchSpanProcessor'>,
   options: SpanQueueOptions,
 ): SpanQueue {
-  const { onTrouble, onRecover, closeMs = CLOSE_MS } = options
+  const { onError, onRecover, closeMs = CLOSE_MS } = options
   const waitingMax = readMax()
   let waiting = 0
   let lost = 0
   let isClosed = false
 
   function lose(count: number, reason: string): void {
-    if (lost === 0) onTrouble(reason)
+    if (lost === 0) onError(reason)
     lost += count
   }
 
@@ -75,7 +75,7 @@ export function createSpanQueue(
       if (isClosed) return
       isClosed = true
       // What the collector does not take is counted; nobody waits for more.
-      const isSent = await isDoneIn(
+      const isSent = await settlesWithin(
         batches.shutdown().catch(() => {}),
         closeMs,
       )

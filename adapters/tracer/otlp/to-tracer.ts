@@ -2,9 +2,9 @@ import type * as api from '@opentelemetry/api'
 import type {
   Span,
   SpanAttributes,
+  SpanContext,
   SpanKind,
   SpanOptions,
-  TracePlace,
   Tracer,
 } from '../../../core/contracts/tracer.ts'
 import { formatTraceparent } from '../../../core/tracing/span-context.ts'
@@ -95,7 +95,7 @@ class OtlpSpan implements Span {
 
 function toSpanContext(
   { createTraceState, TraceFlags }: Api,
-  { traceId, spanId, isSampled, tracestate, isRemote }: TracePlace,
+  { traceId, spanId, isSampled, tracestate, isRemote }: SpanContext,
 ): api.SpanContext {
   return {
     traceId,

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { issueToken, nameKey } from '../../../core/auth/token/access-token.ts'
 import type { Account, AuthSource } from '../../../core/contracts/auth.ts'
 import type { Micro } from '../micro.ts'
@@ -15,7 +15,7 @@ const source: AuthSource = {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   },
 }
-const gate = createGate(source)
+const gate = createAuthorizer(source)
 const tokens = await Promise.all(
   Array.from({ length: TOKENS }, (_, i) => {
     const id = `account${i}`

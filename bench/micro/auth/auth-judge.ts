@@ -1,4 +1,4 @@
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import type { Access, Account, AuthSource, Rule } from '../../../core/contracts/auth.ts'
 import type { Micro } from '../micro.ts'
 
@@ -31,7 +31,7 @@ async function createJudge(rules: readonly Rule[], account: Account | undefined)
     watchNamespaces: (signal) => watch(new Set<string>(), signal),
     watchTokens: (signal) => watch({ keys: new Map(), isRevoked: () => false }, signal),
   }
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   const access: Access = { namespace: 'mx', account, resource }
   await gate.judge(access)
   return { gate, judge: () => gate.judge(access) }

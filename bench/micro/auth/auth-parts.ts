@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { issueToken, nameKey } from '../../../core/auth/token/access-token.ts'
 import { type Chain, compileChain, type Plugin, runSteps } from '../../../core/chain.ts'
 import type { AuthSource, Rule } from '../../../core/contracts/auth.ts'
@@ -33,7 +33,7 @@ export interface AuthBench {
 /** Rules that let everybody in, behind `count` for 1 000 services and scopes, and accounts that hold two of those scopes. */
 export async function createAuthBench(count: number): Promise<AuthBench> {
   const { source, issue } = createBenchSource(count)
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   const tokens = await issue(TOKENS)
   for (const token of tokens) await gate.identify(token)
   const resource = { type: 'service', name: ROUTE.service, endpoint: ROUTE.endpoint }

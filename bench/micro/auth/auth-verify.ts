@@ -1,5 +1,5 @@
 import { verify } from 'node:crypto'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { createBenchPlugin } from '../gateway-parts.ts'
 import type { Micro } from '../micro.ts'
 import { createBenchChain, createBenchSource, passChain } from './auth-parts.ts'
@@ -14,7 +14,7 @@ const closers: (() => void)[] = []
 
 /** One exchange through a chain with the plugin `auth`, with a token its gate never saw, at the times `nowMs` tells. */
 async function createFirst(nowMs: () => number) {
-  const gates = Array.from({ length: GATES }, () => createGate(source, { nowMs }))
+  const gates = Array.from({ length: GATES }, () => createAuthorizer(source, { nowMs }))
   closers.push(...gates.map(({ close }) => close))
   const resource = { type: 'service', name: 'service7', endpoint: 'Greeter.Hello' }
   for (const gate of gates) {

@@ -1,7 +1,7 @@
 import { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
 import { toRoute } from '../../../core/route.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
-import { turnMs } from '../../../lib/time/tick-clock.ts'
+import { tickNow } from '../../../lib/time/tick-clock.ts'
 import { BenchExchange } from '../bench-exchange.ts'
 import type { Micro } from '../micro.ts'
 
@@ -17,7 +17,7 @@ function createProxied(): BenchExchange {
   x.route = toRoute('go.mx.api.greeter', '')
   x.upstream = upstream
   x.reply(200, '{"message":"Hello John"}')
-  x.upstreamStartMs = turnMs()
+  x.upstreamStartMs = tickNow()
   x.upstreamReplyMs = x.upstreamStartMs + 0.7
   return x
 }

@@ -2,7 +2,7 @@ import { Type } from '../../../core/schema.ts'
 import { Client } from '../../../sdk/client/client.ts'
 import { createContext } from '../../../sdk/context.ts'
 import { createServiceLog } from '../../../sdk/log/service-log.ts'
-import { copyJson } from '../../../sdk/schema/clone-json.ts'
+import { cloneJson } from '../../../sdk/schema/clone-json.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Service } from '../../../sdk/service/service.ts'
 import type { Micro } from '../micro.ts'
@@ -43,8 +43,8 @@ const micro: Micro = {
     'a small message, by name': () => client.call('helloworld', 'Helloworld.Call', john),
     'a small message, of a call that is served': () => Helloworld.call(john, within),
     'five items, both ways': () => Helloworld.order(ORDER),
-    'a copy: a small message': () => copyJson(john),
-    'a copy: five items': () => copyJson(ORDER),
+    'a copy: a small message': () => cloneJson(john),
+    'a copy: five items': () => cloneJson(ORDER),
     'by JSON text: a small message': () => JSON.parse(JSON.stringify(john)),
     'by JSON text: five items': () => JSON.parse(JSON.stringify(ORDER)),
     'by structuredClone: a small message': () => structuredClone(john),

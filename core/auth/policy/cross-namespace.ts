@@ -8,7 +8,7 @@ import { belongsTo } from './is-member.ts'
  * Whether what is called must not be told of an account: it is none of the namespace the call is made in. Services that look at scopes alone
  * would take it for one of theirs. Those of the platform look at namespaces (reference 2.2), and are told.
  */
-export function isForeign(account: Account | undefined, target: CallTarget): boolean {
+export function isCrossNamespace(account: Account | undefined, target: CallTarget): boolean {
   const { namespace, domain, resource } = target
   if (account === undefined || belongsTo(account, namespace || domain)) return false
   return domain !== DEFAULT_DOMAIN || !isOfPlatform(resource.name)

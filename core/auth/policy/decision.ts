@@ -1,5 +1,5 @@
 import type { Maybe } from '../../../lib/async/maybe.ts'
-import type { Account, Gate, Resource, Ruling } from '../../contracts/auth.ts'
+import type { Account, Authorizer, Resource, Ruling } from '../../contracts/auth.ts'
 import { GatewayError } from '../../errors.ts'
 import { isNamespaceName, NAMESPACE_FORM } from '../../registry/namespace-name.ts'
 import { DEFAULT_DOMAIN } from '../../registry/service.ts'
@@ -24,8 +24,8 @@ const ALWAYS: Ruling = { granted: true, rule: undefined }
  *
  * @throws {GatewayError} as {@link judgeByRules}.
  */
-export function judgeCall(
-  gate: Gate,
+export function decide(
+  gate: Authorizer,
   account: Account | undefined,
   target: CallTarget,
 ): Maybe<Ruling> {
@@ -43,10 +43,10 @@ export function judgeCall(
  * grant it as well: otherwise anybody could go round them by naming a namespace nobody has made rules for. What belongs to another
  * one is there for calls that are made in it.
  *
- * @throws {GatewayError} 400 for a namespace that is none, 404 for a service that is not there in it; besides as {@link Gate.judge}.
+ * @throws {GatewayError} 400 for a namespace that is none, 404 for a service that is not there in it; besides as {@link Authorizer.judge}.
  */
 export function judgeByRules(
-  gate: Gate,
+  gate: Authorizer,
   account: Account | undefined,
   { namespace, domain, resource }: CallTarget,
 ): Maybe<Ruling> {
@@ -76,7 +76,7 @@ const SCOPE_TOKEN = /^[!#-[\]-~]+$/
  * @param account undefined: the caller is anonymous.
  * @param missingScope as in {@link Ruling}.
  */
-export function toDenied(
+export function toAccessDenied(
   resource: Resource,
   account: Account | undefined,
   missingScope?: string,
@@ -96,7 +96,7 @@ export function toDenied(
  *
  * @param resource what is called; without, the token was checked before that was known.
  */
-export function toNotTaken(
+export function invalidToken(
   service: string,
   resource?: Pick<Resource, 'name' | 'endpoint'>,
 ): GatewayError {
@@ -111,8 +111,8 @@ function describeCall({ name, endpoint }: Pick<Resource, 'name' | 'endpoint'>): 
   return `Unauthorized call made to ${name}:${endpoint}`
 }
 
-/** Whether an error says what {@link toNotTaken} does: another token may be taken. */
-export function isNotTaken({ code, headers = [] }: GatewayError): boolean {
+/** Whether an error says what {@link invalidToken} does: another token may be taken. */
+export function isInvalidToken({ code, headers = [] }: GatewayError): boolean {
   if (code !== 401) return false
   const at = headers.indexOf('www-authenticate')
   return at >= 0 && headers[at + 1]!.includes('invalid_token')

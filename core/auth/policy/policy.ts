@@ -9,7 +9,7 @@ const REMEMBERED_MAX = 10_000
 const GENERAL_SCOPES: ReadonlySet<string> = new Set(['', '*', '+'])
 
 /** What rules tell accounts apart by. */
-export type Judged = Pick<Account, 'issuer' | 'scopes'>
+export type SubjectRules = Pick<Account, 'issuer' | 'scopes'>
 
 /**
  * The rules of a namespace, one version of them, made ready for many calls (specification: Authentication 3 to 5).
@@ -17,14 +17,14 @@ export type Judged = Pick<Account, 'issuer' | 'scopes'>
  * They are asked by priority, the highest first; of the same priority those that deny before those that grant, then by id.
  * The first that applies to caller and resource decides. None applies: denied.
  */
-export class RuleBook {
+export class Policy {
   readonly #namespace: string
   /** In the order they are asked, by the name of their resource in lower case. */
   readonly #byName: ReadonlyMap<string, readonly RankedRule[]>
-  readonly #everybody: Caller
-  readonly #callers = new Map<string, Caller>()
+  readonly #everybody: Subject
+  readonly #callers = new Map<string, Subject>()
   /** As above, of accounts that were asked about before: they do not change. */
-  readonly #known = new WeakMap<Judged, Caller>()
+  readonly #known = new WeakMap<SubjectRules, Subject>()
 
   constructor(namespace: string, rules: readonly Rule[]) {
     this.#namespace = namespace
@@ -36,11 +36,11 @@ export class RuleBook {
       else ranked.push({ rule, rank })
     }
     this.#byName = byName
-    this.#everybody = new Caller(this, (scope) => scope === '')
+    this.#everybody = new Subject(this, (scope) => scope === '')
   }
 
   /** What the rules tell `account` apart by; without one, everybody. Accounts they treat alike share one. */
-  caller(account: Judged | undefined): Caller {
+  caller(account: SubjectRules | undefined): Subject {
     if (account === undefined) return this.#everybody
     let caller = this.#known.get(account)
     if (caller === undefined) {
@@ -67,7 +67,7 @@ export class RuleBook {
    * The scope that an account lacks for a resource it is denied: that of the first rule which would grant it. Undefined if no
    * scope helps.
    */
-  findMissingScope({ issuer, scopes }: Judged, resource: Resource): string | undefined {
+  findMissingScope({ issuer, scopes }: SubjectRules, resource: Resource): string | undefined {
     if (issuer !== this.#namespace) return undefined
     const denied = new Set<string>()
     for (const rule of this.rulesFor(resource.type, resource.name)) {
@@ -81,14 +81,14 @@ export class RuleBook {
     return undefined
   }
 
-  #find({ issuer, scopes }: Judged): Caller {
+  #find({ issuer, scopes }: SubjectRules): Subject {
     const own = issuer === this.#namespace
     const key = own ? JSON.stringify([...new Set(scopes)].sort()) : ''
     let caller = this.#callers.get(key)
     if (caller === undefined) {
       if (this.#callers.size === REMEMBERED_MAX) this.#callers.clear()
       const held = new Set(scopes)
-      caller = new Caller(
+      caller = new Subject(
         this,
         (scope) => scope === '' || scope === '+' || (own && (scope === '*' || held.has(scope))),
       )
@@ -98,13 +98,13 @@ export class RuleBook {
   }
 }
 
-/** Callers that the rules of a {@link RuleBook} treat alike. */
-export class Caller {
-  readonly #book: RuleBook
+/** Callers that the rules of a {@link Policy} treat alike. */
+export class Subject {
+  readonly #book: Policy
   readonly #isIn: (scope: string) => boolean
   readonly #services = new Map<string, EndpointRules>()
 
-  constructor(book: RuleBook, isIn: (scope: string) => boolean) {
+  constructor(book: Policy, isIn: (scope: string) => boolean) {
     this.#book = book
     this.#isIn = isIn
   }

@@ -1,13 +1,13 @@
 import type { AuthSource } from '../../contracts/auth.ts'
 
 /** A source that is there before it can be asked. */
-export interface LateSource {
+export interface DeferredSource {
   readonly source: AuthSource
   /** Says whom to ask; who asked before waits until then. Once. */
   readonly ask: (source: AuthSource) => void
 }
 
-export function createLateSource(): LateSource {
+export function createDeferredSource(): DeferredSource {
   let ask: (source: AuthSource) => void = () => {}
   const later = new Promise<AuthSource>((resolve) => {
     ask = resolve

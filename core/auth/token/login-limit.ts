@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { GatewayError } from '../../errors.ts'
 import { LOOPBACK_NETWORK, toNetwork } from '../../limits/client-network.ts'
-import { type HashTurn, MAX_HASH_WAIT_MS, tooManyHashes } from './secret-hash.ts'
+import { type HashSlot, MAX_HASH_WAIT_MS, tooManyHashes } from './secret-hash.ts'
 
 /** Who tries to log in. */
 export interface LoginAttempt {
@@ -24,7 +24,7 @@ export interface LoginLimit {
   readonly run: <T>(
     attempt: LoginAttempt,
     errorId: string,
-    logIn: (turn: HashTurn) => Promise<T>,
+    logIn: (turn: HashSlot) => Promise<T>,
     onRefused?: () => void,
   ) => Promise<T>
 }

@@ -1,28 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createBackOff } from '../../../lib/async/backoff.ts'
-import { inTime } from '../../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../../lib/async/with-timeout.ts'
 
-export interface KeptWatchOptions<T> {
+export interface ResilientWatchOptions<T> {
   /** Begins the watch; it ends by `signal` only, or throws. */
   readonly open: (signal: AbortSignal) => AsyncIterable<T>
   /** Told of each value but the first, once it is the one that holds. */
   readonly onChange: (value: T, before: T) => void
   /** Told of each attempt that failed, and with undefined of what came after one that had. */
   readonly onOutage: (reason: Error | undefined) => void
-  /** Milliseconds {@link KeptWatch.first} waits for a value. */
+  /** Milliseconds {@link ResilientWatch.first} waits for a value. */
   readonly waitMs: number
 }
 
 /** The last value of a watch, which is begun anew whenever it breaks: the value stays meanwhile. */
-export class KeptWatch<T> {
-  readonly #options: KeptWatchOptions<T>
+export class ResilientWatch<T> {
+  readonly #options: ResilientWatchOptions<T>
   readonly #ending = new AbortController()
   #value: T | undefined = undefined
   /** Why the last attempt failed; undefined: it goes on. */
   #failure: Error | undefined = undefined
   #waiting: Waiting<T> | undefined = undefined
 
-  constructor(options: KeptWatchOptions<T>) {
+  constructor(options: ResilientWatchOptions<T>) {
     this.#options = options
     void this.#follow()
   }
@@ -37,7 +37,7 @@ export class KeptWatch<T> {
     if (this.#value !== undefined) return this.#value
     if (this.#failure !== undefined) throw this.#failure
     this.#waiting ??= createWaiting<T>()
-    return inTime(this.#waiting.promise, this.#options.waitMs)
+    return withTimeout(this.#waiting.promise, this.#options.waitMs)
   }
 
   close(): void {

@@ -41,7 +41,7 @@ const deriveByScrypt: Derive = promisify<BinaryLike, BinaryLike, number, ScryptO
 )
 
 /** Who waits for a hash. */
-export interface HashTurn extends Pick<AcquireOptions, 'hasPriority' | 'maxWaitMs'> {
+export interface HashSlot extends Pick<AcquireOptions, 'hasPriority' | 'maxWaitMs'> {
   /** Keys, such as addresses, take turns. */
   readonly key: string
 }
@@ -52,7 +52,7 @@ export interface SecretHasher {
    * @param turn @default that of the server itself, with priority
    * @throws {GatewayError} 503 when too many wait, or the wait without priority is longer than {@link MAX_HASH_WAIT_MS}.
    */
-  readonly hash: (secret: string, turn?: HashTurn) => Promise<string>
+  readonly hash: (secret: string, turn?: HashSlot) => Promise<string>
   /**
    * Whether a hash is of this secret. Without a hash it is not, and finding that out takes as long: how long
    * it takes says nothing about who exists.
@@ -60,7 +60,7 @@ export interface SecretHasher {
    * @param turn @default that of the server itself, with priority
    * @throws {GatewayError} 503 as {@link hash}.
    */
-  readonly matches: (secret: string, hash: string | undefined, turn?: HashTurn) => Promise<boolean>
+  readonly matches: (secret: string, hash: string | undefined, turn?: HashSlot) => Promise<boolean>
 }
 
 /** Parameters of scrypt. */
@@ -71,7 +71,7 @@ interface HashCost {
   readonly parallel: number
 }
 
-const OF_SERVER: HashTurn = { key: '', hasPriority: true }
+const OF_SERVER: HashSlot = { key: '', hasPriority: true }
 
 /**
  * @param logCost binary logarithm of the cost of hashes made from now on.
@@ -94,7 +94,7 @@ export function createSecretHasher(
     secret: string,
     salt: Buffer,
     { logCost, blocks, parallel }: HashCost,
-    { key, hasPriority = false, maxWaitMs = MAX_HASH_WAIT_MS }: HashTurn,
+    { key, hasPriority = false, maxWaitMs = MAX_HASH_WAIT_MS }: HashSlot,
   ) {
     // With priority the wait is as long as the checks in progress: on a slow machine, too, it ends.
     const release = await queue.acquire(key, hasPriority ? { hasPriority } : { maxWaitMs })

@@ -6,7 +6,7 @@ import type { HeaderList } from '../../http/headers.ts'
 import { toNetwork } from '../../limits/client-network.ts'
 import { HEADER_TIMEOUT_MS } from '../limits.ts'
 import { readPeerAddress } from '../peer-addresses.ts'
-import type { Guard } from '../request-validator.ts'
+import type { RequestValidator } from '../request-validator.ts'
 import { addClientCert, toClientCertFields } from '../tls/client-cert.ts'
 import { beginInTurn } from './admission.ts'
 import { Http2Exchange } from './exchange.ts'
@@ -23,7 +23,7 @@ const FAREWELL_TIMEOUT_MS = 10_000
 
 /** What the connections of a listener share. */
 export interface Http2Serving {
-  readonly guard: Guard
+  readonly guard: RequestValidator
   readonly secure: boolean
   readonly handle: (x: Exchange) => void
   /** Milliseconds after which an idle connection is closed. */

@@ -3,13 +3,13 @@ import { clock } from '../../../lib/time/coarse-clock.ts'
 import { GATEWAY_ID, GatewayError } from '../../errors.ts'
 import { Exchange, type Peer } from '../../exchange.ts'
 import type { HeaderList } from '../../http/headers.ts'
-import { LONG_REPLY_BYTES, mayWait, refuseReply } from '../../limits/memory-budget.ts'
+import { LONG_REPLY_BYTES, mayWait, rejectResponse } from '../../limits/memory-budget.ts'
 import { countBuffered } from '../../limits/request-buffers.ts'
 import { STALL_TIMEOUT_MS, STREAMS_MAX } from '../limits.ts'
-import type { Guard } from '../request-validator.ts'
+import type { RequestValidator } from '../request-validator.ts'
 import { type UnreadBody, unwatchUnread, watchUnread } from '../unread-bodies.ts'
-import { type Upload, uploads } from '../upload-watchdog.ts'
-import { expectHandshake } from '../websocket/handshake.ts'
+import { uploads, type WatchedUpload } from '../upload-watchdog.ts'
+import { upgradeRequired } from '../websocket/handshake.ts'
 import type { ServerSocket } from '../websocket/session.ts'
 import type { Http2Connection } from './connection.ts'
 import type { Http2Request } from './request.ts'
@@ -23,7 +23,7 @@ const LONG_BYTES = LONG_REPLY_BYTES / STREAMS_MAX
 const EMPTY = new Uint8Array(0)
 
 /** One request on node:http2, which is one stream of its connection (RFC 9113 §8.1). */
-export class Http2Exchange extends Exchange implements Upload, UnreadBody {
+export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody {
   readonly #connection: Http2Connection
   readonly #stream: ServerHttp2Stream
   readonly #takesTrailers: boolean
@@ -49,7 +49,7 @@ export class Http2Exchange extends Exchange implements Upload, UnreadBody {
     connection: Http2Connection,
     stream: ServerHttp2Stream,
     request: Http2Request,
-    guard: Guard,
+    guard: RequestValidator,
     secure: boolean,
   ) {
     const { method, path, query, takesTrailers, expecting, malformed } = request
@@ -129,12 +129,12 @@ export class Http2Exchange extends Exchange implements Upload, UnreadBody {
   }
 
   tunnel(): Promise<void> {
-    return Promise.reject(expectHandshake())
+    return Promise.reject(upgradeRequired())
   }
 
   accept(): ServerSocket | undefined {
     if (this.answered) return undefined
-    throw expectHandshake()
+    throw upgradeRequired()
   }
 
   protected override finish(): void {
@@ -159,7 +159,7 @@ export class Http2Exchange extends Exchange implements Upload, UnreadBody {
   override send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     const isRefused = !this.answered && !mayWait(body, LONG_BYTES)
     // Which is short.
-    if (isRefused) this.fail(refuseReply(this.route?.service ?? GATEWAY_ID))
+    if (isRefused) this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
     else super.send(status, headers, body)
   }
 

@@ -1,8 +1,8 @@
 import { GATEWAY_ID, GatewayError } from '../../errors.ts'
-import { refuseMethod } from '../../http/methods.ts'
+import { rejectMethod } from '../../http/methods.ts'
 import { HEADER_MAX_BYTES } from '../limits.ts'
 import { tooLargeHead } from '../node/errors.ts'
-import type { Guard } from '../request-validator.ts'
+import type { RequestValidator } from '../request-validator.ts'
 
 /** What a head of HTTP/2 says besides what the guard keeps. */
 export interface Http2Request {
@@ -26,7 +26,7 @@ export interface Http2Request {
 export function readHttp2Head(
   rawHeaders: readonly string[],
   ended: boolean,
-  guard: Guard,
+  guard: RequestValidator,
 ): Http2Request {
   let method = ''
   let scheme = ''
@@ -92,7 +92,7 @@ export function readHttp2Head(
   let malformed = guard.judge(method, isWhole ? '/' : path, query)
   if (bytes > HEADER_MAX_BYTES) malformed = tooLargeHead()
   // It has neither path nor scheme (RFC 9113 §8.5).
-  else if (method === 'CONNECT') malformed = refuseMethod(method)
+  else if (method === 'CONNECT') malformed = rejectMethod(method)
   else if (scheme !== 'http' && scheme !== 'https')
     malformed = refuse(':scheme must be http or https')
   else if (hosts > 1 || (host !== undefined && host.toLowerCase() !== named!.toLowerCase()))

@@ -48,17 +48,17 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     cutBuffered: () => this.cut(),
   }
 
-  /** @param onGone called once, when the connection has ended: after `onOver`. */
+  /** @param onClosed called once, when the connection has ended: after `onSettled`. */
   constructor(
     client: WebSocket,
     socket: Socket,
     meter: TrafficMeter,
     receiver: SocketReceiver,
     maxMessageBytes: number,
-    onOver: (aborted: boolean) => void,
-    onGone: () => void,
+    onSettled: (aborted: boolean) => void,
+    onClosed: () => void,
   ) {
-    super(meter, receiver, maxMessageBytes, onOver)
+    super(meter, receiver, maxMessageBytes, onSettled)
     this.#client = client
     this.#socket = socket
     // In front of the library, which may find a complete message in it.
@@ -74,7 +74,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
       clearInterval(this.#watch)
       countBuffered(this.#partial, 0)
       this.closed(code, String(reason), code === ABNORMAL)
-      onGone()
+      onClosed()
     })
     socket.on('drain', () => this.drained())
     this.#watch = setInterval(() => this.#lookForLife(), SILENCE_MAX_MS).unref()

@@ -4,10 +4,10 @@ import { Exchange, type Peer, type TunnelTarget } from '../../exchange.ts'
 import { HeaderList } from '../../http/headers.ts'
 import { LONG_REPLY_BYTES } from '../../limits/memory-budget.ts'
 import { STALL_TIMEOUT_MS } from '../limits.ts'
-import type { Guard } from '../request-validator.ts'
-import { type Upload, uploads } from '../upload-watchdog.ts'
+import type { RequestValidator } from '../request-validator.ts'
+import { uploads, type WatchedUpload } from '../upload-watchdog.ts'
 import { INTERNAL_ERROR } from '../websocket/close-codes.ts'
-import { chooseProtocol, expectHandshake } from '../websocket/handshake.ts'
+import { chooseProtocol, upgradeRequired } from '../websocket/handshake.ts'
 import {
   type AcceptOptions,
   MESSAGE_MAX_BYTES,
@@ -35,7 +35,7 @@ export interface NodeRequest {
 }
 
 /** One request on node:http. */
-export class NodeExchange extends Exchange implements Upload {
+export class NodeExchange extends Exchange implements WatchedUpload {
   readonly #connection: NodeConnection
   readonly #req: IncomingMessage
   readonly #stream: TunnelStream | undefined
@@ -53,7 +53,7 @@ export class NodeExchange extends Exchange implements Upload {
   constructor(
     connection: NodeConnection,
     request: NodeRequest,
-    guard: Guard,
+    guard: RequestValidator,
     malformed: GatewayError | undefined,
   ) {
     const { req, res, path, query, secure, expecting, stream } = request
@@ -132,7 +132,7 @@ export class NodeExchange extends Exchange implements Upload {
 
   async tunnel(target: TunnelTarget): Promise<void> {
     const stream = this.#stream
-    if (stream === undefined) throw expectHandshake()
+    if (stream === undefined) throw upgradeRequired()
     if (this.#connection.leaving) throw new GatewayError(GATEWAY_ID, 503, 'shutting down')
     await openTunnel(this, stream, target)
   }
@@ -140,7 +140,7 @@ export class NodeExchange extends Exchange implements Upload {
   accept(receiver: SocketReceiver, options: AcceptOptions = {}): ServerSocket | undefined {
     if (this.answered) return undefined
     const stream = this.#stream
-    if (stream === undefined) throw expectHandshake()
+    if (stream === undefined) throw upgradeRequired()
     if (this.#connection.leaving) throw new GatewayError(GATEWAY_ID, 503, 'shutting down')
     const protocol = chooseProtocol(this.headers, options.protocol)
     if (!this.acceptTunnel(options.headers ?? new HeaderList())) return undefined

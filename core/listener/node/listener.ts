@@ -10,14 +10,14 @@ import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import { GATEWAY_ID, GatewayError } from '../../errors.ts'
-import { refuseMethod } from '../../http/methods.ts'
+import { rejectMethod } from '../../http/methods.ts'
 import { toListenError } from '../errors.ts'
 import { createPrefaceReader } from '../http2/preface.ts'
 import { HEADER_MAX_BYTES, HEADER_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from '../limits.ts'
 import type { CreateListener, Listener, ListenerOptions } from '../listener.ts'
-import { Guard } from '../request-validator.ts'
-import { addClientCert, isClientRefused } from '../tls/client-cert.ts'
-import { judgeHandshake } from '../websocket/handshake.ts'
+import { RequestValidator } from '../request-validator.ts'
+import { addClientCert, isClientRejected } from '../tls/client-cert.ts'
+import { validateHandshake } from '../websocket/handshake.ts'
 import { MESSAGE_MAX_BYTES } from '../websocket/session.ts'
 import { TunnelStream } from '../websocket/tunnel-stream.ts'
 import { NodeConnection } from './connection.ts'
@@ -67,7 +67,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   const event = secure ? 'secureConnection' : 'connection'
   const sockets = new Set<Socket>()
   const connections = new Map<Duplex, NodeConnection>()
-  const guard = new Guard(options.internalFields, options.encodedSlashes)
+  const guard = new RequestValidator(options.internalFields, options.encodedSlashes)
   let draining = false
   let keepsIdle = false
 
@@ -102,7 +102,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   server.off(event, serveHttp1)
   server.on(event, (socket: Socket) => {
     if (preface !== undefined) preface.accept(socket)
-    else if (clientCa?.isOptional && isClientRefused(socket)) socket.destroy()
+    else if (clientCa?.isOptional && isClientRejected(socket)) socket.destroy()
     else if ((socket as TLSSocket).alpnProtocol === 'h2') http2?.accept(socket)
     else admit(socket)
   })
@@ -129,7 +129,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   // RFC 9110 §10.1.1 allows to ignore expectations it does not define.
   server.on('checkExpectation', (req, res) => serve(req, res, false))
   server.on('connect', (req: IncomingMessage) => {
-    connections.get(req.socket)?.refuse(refuseMethod('CONNECT'))
+    connections.get(req.socket)?.refuse(rejectMethod('CONNECT'))
   })
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     const connection = connections.get(socket)
@@ -148,7 +148,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     addClientCert(guard.headers, connection.clientCert)
     const wrong =
       malformed ??
-      judgeHandshake(guard.headers, guard.bodyLength) ??
+      validateHandshake(guard.headers, guard.bodyLength) ??
       (draining ? new GatewayError(GATEWAY_ID, 503, 'shutting down') : undefined)
     const stream = new TunnelStream(req.socket, head)
     const request = {
@@ -217,7 +217,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
 /** Reads a request into `guard`, and judges it. */
 function capture(
   req: IncomingMessage,
-  guard: Guard,
+  guard: RequestValidator,
 ): { path: string; query: string; malformed: GatewayError | undefined } {
   const { rawHeaders } = req
   const method = req.method ?? ''

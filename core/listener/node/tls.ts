@@ -4,10 +4,10 @@ import { createServer } from 'node:https'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { ClientCa } from '../tls/client-ca.ts'
 import {
+  type Certificate,
   findTlsPair,
   indexTlsPairs,
   TLS_CIPHERS,
-  type TlsPair,
   type TlsSource,
 } from '../tls/tls.ts'
 
@@ -56,7 +56,7 @@ export function createTlsServer(
       else void tls.request(serverName).finally(() => done(null, find(serverName)))
     },
   })
-  const use = (pairs: readonly TlsPair[], before: typeof contexts): void => {
+  const use = (pairs: readonly Certificate[], before: typeof contexts): void => {
     // Built before anything is replaced: what cannot be built leaves all as it was.
     contexts = toContexts(pairs, before, clientCa)
     index = indexTlsPairs(pairs)
@@ -75,7 +75,7 @@ export function createTlsServer(
 /** For handshakes without a name, or for an unknown one. */
 function toDefault(
   { isStrict = false }: TlsSource,
-  pairs: readonly TlsPair[],
+  pairs: readonly Certificate[],
   clientCa: ClientCa | undefined,
 ) {
   const [pair] = isStrict ? [] : pairs
@@ -93,10 +93,10 @@ function toOptions(clientCa: ClientCa | undefined) {
 }
 
 function toContexts(
-  pairs: readonly TlsPair[],
-  before: ReadonlyMap<TlsPair, SecureContext>,
+  pairs: readonly Certificate[],
+  before: ReadonlyMap<Certificate, SecureContext>,
   clientCa: ClientCa | undefined,
-): Map<TlsPair, SecureContext> {
+): Map<Certificate, SecureContext> {
   return new Map(
     pairs.map((pair) => {
       const { cert, key } = pair

@@ -1,19 +1,21 @@
-import type { TlsPair, TlsSource } from './tls.ts'
+import type { Certificate, TlsSource } from './tls.ts'
 
 /** Certificates that do not come from files: somebody tells which there are. */
-export interface TlsPairs extends TlsSource {
+export interface CertificateSource extends TlsSource {
   /**
    * New connections use these from now on.
    *
    * @throws what a listener throws that cannot use them; the next call tells all listeners again.
    */
-  readonly use: (pairs: readonly TlsPair[]) => void
+  readonly use: (pairs: readonly Certificate[]) => void
 }
 
 /** Holds certificates for listeners, at first none. */
-export function createTlsPairs(options: Pick<TlsSource, 'isStrict' | 'request'> = {}): TlsPairs {
-  const listeners = new Set<(pairs: readonly TlsPair[]) => void>()
-  let pairs: readonly TlsPair[] = []
+export function createCertificateSource(
+  options: Pick<TlsSource, 'isStrict' | 'request'> = {},
+): CertificateSource {
+  const listeners = new Set<(pairs: readonly Certificate[]) => void>()
+  let pairs: readonly Certificate[] = []
   return {
     ...options,
     get pairs() {

@@ -6,7 +6,7 @@ import { appendParsed, type HeaderList } from '../../http/headers.ts'
 const NONE: readonly string[] = []
 
 /** Whether a client showed a certificate that no authority stands for. Only for servers that ask for one and let clients in without. */
-export function isClientRefused(socket: Socket): boolean {
+export function isClientRejected(socket: Socket): boolean {
   const { authorized, getPeerX509Certificate } = socket as TLSSocket
   return !authorized && getPeerX509Certificate.call(socket) !== undefined
 }

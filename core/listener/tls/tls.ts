@@ -12,7 +12,7 @@ export interface TlsFiles {
 }
 
 /** A server certificate that was read and checked. */
-export interface TlsPair {
+export interface Certificate {
   /** PEM text: the certificate first, then its chain. */
   readonly cert: string
   /** PEM text of the private key. */
@@ -27,7 +27,7 @@ export interface TlsSource {
    * The first is the default, for clients that name no host or an unknown one; the others are chosen by SNI (RFC 6066 §3).
    * Without any, handshakes fail. A pair that has not changed is the same object.
    */
-  readonly pairs: readonly TlsPair[]
+  readonly pairs: readonly Certificate[]
   /** Whether there is no default: handshakes for unknown names fail. @default false */
   readonly isStrict?: boolean
   /** Asks for a certificate for a name that none is for. Resolves when there is one, or will not be soon, and never rejects; listeners need not wait. */
@@ -40,7 +40,7 @@ export interface TlsSource {
    */
   readonly reload: () => void
   /** Calls `listener` after every reload that changed a certificate. Returns the way to stop that. */
-  readonly onChange: (listener: (pairs: readonly TlsPair[]) => void) => () => void
+  readonly onChange: (listener: (pairs: readonly Certificate[]) => void) => () => void
   /** Reloads whenever a file changes, in place or by a rename. A change that does not load is reported as a warning. */
   readonly watch: () => void
   /** Ends {@link watch}, and whatever else it does. */
@@ -53,7 +53,7 @@ export interface TlsOptions {
   /** Milliseconds without another change before {@link TlsSource.watch} reads: certificate and key are replaced one after the other. @default 200 */
   readonly settleMs?: number
   /** What is served while the files do not load at first, as those that do not later: the certificates served before. @default nothing is */
-  readonly last?: readonly TlsPair[] | undefined
+  readonly last?: readonly Certificate[] | undefined
 }
 
 /** TLS 1.2 suites with forward secrecy and authenticated encryption (RFC 9325 §4.2); the suites of TLS 1.3 are all of that kind. */
@@ -83,12 +83,12 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
     throw new Error('TLS needs at least one certificate file and its key file')
   const { settleMs = 200, last = [] } = options
   const { warn = (message: string) => process.emitWarning(message) } = options
-  const listeners = new Set<(pairs: readonly TlsPair[]) => void>()
+  const listeners = new Set<(pairs: readonly Certificate[]) => void>()
   const watchers: FSWatcher[] = []
   let pairs = last
   let timer: NodeJS.Timeout | undefined
 
-  const load = (): readonly TlsPair[] =>
+  const load = (): readonly Certificate[] =>
     files.map((pair, i) => keepSame(pairs[i], loadPair(pair, warn)))
 
   const warnOf = (error: unknown): void =>
@@ -164,7 +164,7 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
  * Lends a pair as files that no other program can change or read, for a TLS library that reads
  * files by name. They are gone when `use` returns.
  */
-export function withTlsFiles<T>(pair: TlsPair, use: (files: TlsFiles) => T): T {
+export function withTlsFiles<T>(pair: Certificate, use: (files: TlsFiles) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'mx-tls-'))
   try {
     const certFile = join(folder, 'cert.pem')
@@ -178,8 +178,8 @@ export function withTlsFiles<T>(pair: TlsPair, use: (files: TlsFiles) => T): T {
 }
 
 /** Pairs by the names they are for; of several for a name, the first. */
-export function indexTlsPairs(pairs: readonly TlsPair[]): ReadonlyMap<string, TlsPair> {
-  const index = new Map<string, TlsPair>()
+export function indexTlsPairs(pairs: readonly Certificate[]): ReadonlyMap<string, Certificate> {
+  const index = new Map<string, Certificate>()
   for (const pair of pairs)
     for (const name of pair.names) if (!index.has(name)) index.set(name, pair)
   return index
@@ -187,9 +187,9 @@ export function indexTlsPairs(pairs: readonly TlsPair[]): ReadonlyMap<string, Tl
 
 /** The pair for the server name of a handshake: the exact name, else a wildcard for its first label. */
 export function findTlsPair(
-  index: ReadonlyMap<string, TlsPair>,
+  index: ReadonlyMap<string, Certificate>,
   serverName: string,
-): TlsPair | undefined {
+): Certificate | undefined {
   const name = serverName.toLowerCase().replace(/\.$/, '')
   const dot = name.indexOf('.')
   return index.get(name) ?? (dot < 0 ? undefined : index.get(`*${name.slice(dot)}`))
@@ -203,11 +203,11 @@ export function findTlsPair(
  * @throws {Error} in one line.
  */
 export function toTlsPair(
-  { cert, key }: Pick<TlsPair, 'cert' | 'key'>,
+  { cert, key }: Pick<Certificate, 'cert' | 'key'>,
   source: { readonly cert: string; readonly key: string },
   warn: (message: string) => void,
   nowMs: number = Date.now(),
-): TlsPair {
+): Certificate {
   const chain = parseCertificates(cert, source.cert)
   const leaf = chain[0]!
   const privateKey = parseKey(key, source.key)
@@ -232,13 +232,13 @@ export function toTlsPair(
   return { cert, key, names: toNames(leaf) }
 }
 
-function loadPair({ certFile, keyFile }: TlsFiles, warn: (message: string) => void): TlsPair {
+function loadPair({ certFile, keyFile }: TlsFiles, warn: (message: string) => void): Certificate {
   const cert = readText(certFile, 'certificate')
   const key = readText(keyFile, 'key')
   return toTlsPair({ cert, key }, { cert: certFile, key: keyFile }, warn)
 }
 
-function keepSame(before: TlsPair | undefined, pair: TlsPair): TlsPair {
+function keepSame(before: Certificate | undefined, pair: Certificate): Certificate {
   return pair.cert === before?.cert && pair.key === before.key ? before : pair
 }
 

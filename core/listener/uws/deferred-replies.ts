@@ -1,5 +1,5 @@
 /** A reply that has something to send once the turn of the event loop is over. */
-export interface HeldReply {
+export interface DeferredReply {
   release(): void
 }
 
@@ -9,26 +9,26 @@ export interface HeldReply {
  * µWebSockets goes on with pipelined bytes of the same segment after a synchronous answer, even one that closes the connection: one request
  * would become two. Only a later macrotask stops it, so what answers a request with a body is held until the turn is over.
  */
-export let turn = 0
+export let tick = 0
 let turnEnds = false
-let held: HeldReply[] = []
+let held: DeferredReply[] = []
 
-/** {@link turn}, which from now on is another one once it is over. */
-export function holdTurn(): number {
+/** {@link tick}, which from now on is another one once it is over. */
+export function deferUntilNextTick(): number {
   if (!turnEnds) {
     turnEnds = true
     setImmediate(endTurn)
   }
-  return turn
+  return tick
 }
 
-/** Has `reply` released when the turn is over that {@link holdTurn} was asked for. */
-export function holdReply(reply: HeldReply): void {
+/** Has `reply` released when the turn is over that {@link deferUntilNextTick} was asked for. */
+export function deferReply(reply: DeferredReply): void {
   held.push(reply)
 }
 
 function endTurn(): void {
-  turn++
+  tick++
   turnEnds = false
   const replies = held
   held = []

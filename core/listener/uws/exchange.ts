@@ -5,13 +5,13 @@ import type { HeaderList } from '../../http/headers.ts'
 import { LONG_REPLY_BYTES } from '../../limits/memory-budget.ts'
 import { type PeerAddresses, toAddress } from '../peer-addresses.ts'
 import { toReplyHead } from '../reply-head.ts'
-import type { Guard } from '../request-validator.ts'
-import { LOOKS, type Upload, uploads } from '../upload-watchdog.ts'
+import type { RequestValidator } from '../request-validator.ts'
+import { LOOKS, uploads, type WatchedUpload } from '../upload-watchdog.ts'
 import type { HttpRequest, HttpResponse, SocketContext } from '../uws-types.d.ts'
 import { INTERNAL_ERROR } from '../websocket/close-codes.ts'
-import { expectHandshake, judgeHandshake } from '../websocket/handshake.ts'
+import { upgradeRequired, validateHandshake } from '../websocket/handshake.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from '../websocket/session.ts'
-import { type HeldReply, holdReply, holdTurn, turn } from './deferred-replies.ts'
+import { type DeferredReply, deferReply, deferUntilNextTick, tick } from './deferred-replies.ts'
 import { readOn, switchBy } from './pause.ts'
 import type { SocketOwner } from './peer.ts'
 import type { SocketData, SocketExchange, Sockets } from './websocket.ts'
@@ -58,7 +58,7 @@ interface Upgrade {
 }
 
 /** One request on µWebSockets. */
-export class UwsExchange extends Exchange implements SocketExchange, Upload, HeldReply {
+export class UwsExchange extends Exchange implements SocketExchange, WatchedUpload, DeferredReply {
   #res: HttpResponse
   readonly #life: Life
   #address: string | undefined = undefined
@@ -70,7 +70,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
   #heldTurn: number
   /** What is to be sent when it is over, in order. */
   #held: (() => void)[] | undefined = undefined
-  #heldBytes = 0
+  #bufferedBytes = 0
   /** Body bytes announced to the client; -1: chunked. */
   #length = -1
   #headSent = false
@@ -95,7 +95,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
     method: string,
     res: HttpResponse,
     req: HttpRequest,
-    guard: Guard,
+    guard: RequestValidator,
     secure: boolean,
     context: SocketContext | undefined,
     sockets: Sockets,
@@ -106,7 +106,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
     let malformed = guard.judge(method, path, query)
     // The library takes a request for a WebSocket by its key alone.
     const upgrade = guard.websocket && method === 'GET'
-    if (upgrade) malformed ??= judgeHandshake(guard.headers, guard.bodyLength)
+    if (upgrade) malformed ??= validateHandshake(guard.headers, guard.bodyLength)
     super(method, guard.path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
     this.#res = res
     this.#life = life
@@ -118,13 +118,13 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
     this.malformed = malformed
     this.#clientCloses = guard.clientCloses
     this.closing = guard.closing || malformed !== undefined
-    this.#heldTurn = this.closing || this.bodyLength !== 0 ? holdTurn() : -1
+    this.#heldTurn = this.closing || this.bodyLength !== 0 ? deferUntilNextTick() : -1
     res.onAborted(() => this.abort())
     if (this.bodyLength !== 0 && malformed === undefined) {
       res.onData((chunk, last) => {
         if (this.#floods(chunk.byteLength)) return this.cut()
         this.#follow(last)
-        this.#heldTurn = holdTurn()
+        this.#heldTurn = deferUntilNextTick()
         this.receive(new Uint8Array(chunk), last)
       })
     }
@@ -159,12 +159,12 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
 
   tunnel(target: TunnelTarget): Promise<void> {
     if (this.#upgrade !== undefined) return this.#upgrade.sockets.tunnel(this, target)
-    return Promise.reject(expectHandshake())
+    return Promise.reject(upgradeRequired())
   }
 
   accept(receiver: SocketReceiver, options: AcceptOptions = {}): ServerSocket | undefined {
     if (this.answered) return undefined
-    if (this.#upgrade === undefined) throw expectHandshake()
+    if (this.#upgrade === undefined) throw upgradeRequired()
     return this.#upgrade.sockets.accept(this, receiver, options)
   }
 
@@ -184,7 +184,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
   }
 
   protected transmit(body: string | Uint8Array): void {
-    if (this.#heldTurn === turn) {
+    if (this.#heldTurn === tick) {
       // A reply from upstream lies in memory that the next read overwrites.
       const kept = typeof body === 'string' ? body : Uint8Array.prototype.slice.call(body)
       this.#hold(() => this.transmit(kept))
@@ -231,7 +231,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
 
   protected transmitHead(length: number): void {
     if (this.#owner !== undefined && this.status === 101) return this.#become(this.#owner)
-    if (this.#heldTurn === turn) {
+    if (this.#heldTurn === tick) {
       this.#hold(() => this.transmitHead(length))
       return
     }
@@ -257,11 +257,11 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
   }
 
   protected transmitChunk(chunk: Uint8Array): boolean {
-    if (this.#heldTurn === turn) {
+    if (this.#heldTurn === tick) {
       const copy = Uint8Array.prototype.slice.call(chunk)
       this.#hold(() => this.transmitChunk(copy))
-      this.#heldBytes += chunk.length
-      return this.#writes && this.#heldBytes < HELD_MAX_BYTES
+      this.#bufferedBytes += chunk.length
+      return this.#writes && this.#bufferedBytes < HELD_MAX_BYTES
     }
     if (chunk.length === 0) return true
     if (this.#length < 0) return this.#writePieces(chunk, false)
@@ -322,7 +322,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
   }
 
   protected transmitEnd(): void {
-    if (this.#heldTurn === turn) {
+    if (this.#heldTurn === tick) {
       this.#hold(() => this.transmitEnd())
       return
     }
@@ -379,7 +379,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
    * the whole buffer, 512 KiB, also when it is paused.
    */
   #floods(bytes: number): boolean {
-    this.#tickBytes = this.#heldTurn === turn ? this.#tickBytes + bytes : bytes
+    this.#tickBytes = this.#heldTurn === tick ? this.#tickBytes + bytes : bytes
     // A response that is still streaming may be for a client that sends at the same time.
     const isEnded = this.finished || (this.answered && !this.streaming)
     return isEnded && this.#tickBytes > FLOOD_BYTES
@@ -417,9 +417,9 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
   release(): void {
     const sends = this.#held
     if (sends === undefined) return
-    const wasFull = this.#heldBytes >= HELD_MAX_BYTES
+    const wasFull = this.#bufferedBytes >= HELD_MAX_BYTES
     this.#held = undefined
-    this.#heldBytes = 0
+    this.#bufferedBytes = 0
     for (const send of sends) if (!this.finished) send()
     // Whoever was told to hold back, though the client takes all of it.
     if (wasFull && this.#writes && !this.finished) this.drained()
@@ -428,7 +428,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
   /** Keeps what is to be sent, behind what is kept already. */
   #hold(send: () => void): void {
     if (this.#held === undefined) {
-      holdReply(this)
+      deferReply(this)
       this.#held = [send]
     } else this.#held.push(send)
   }

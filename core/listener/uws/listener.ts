@@ -3,7 +3,7 @@ import { isPrintable } from '../header-value.ts'
 import type { CreateListener, Listener, ListenerOptions } from '../listener.ts'
 import { PeerAddresses } from '../peer-addresses.ts'
 import { claimPort } from '../probe-port.ts'
-import { Guard } from '../request-validator.ts'
+import { RequestValidator } from '../request-validator.ts'
 import type {
   App,
   HttpRequest,
@@ -66,7 +66,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   }
   uws._cfg('silent')
   const secure = options.tls !== undefined
-  const guard = new Guard(options.internalFields, options.encodedSlashes)
+  const guard = new RequestValidator(options.internalFields, options.encodedSlashes)
   const maxMessageBytes = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
   const sockets = new Sockets(maxMessageBytes, options.maxClientSockets ?? Number.POSITIVE_INFINITY)
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY

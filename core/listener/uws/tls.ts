@@ -1,4 +1,4 @@
-import { TLS_CIPHERS, type TlsPair, type TlsSource, withTlsFiles } from '../tls/tls.ts'
+import { type Certificate, TLS_CIPHERS, type TlsSource, withTlsFiles } from '../tls/tls.ts'
 import type { App, Uws } from '../uws-types.d.ts'
 
 /** Sets up what an app serves: its filter, and the routes of one of its routers. */
@@ -19,7 +19,7 @@ export interface TlsApp {
 /** An app with certificates. */
 interface Serving {
   readonly app: App
-  pairs: readonly TlsPair[]
+  pairs: readonly Certificate[]
   /** Certificates can be chosen by them. */
   readonly names: Set<string>
   readonly count: (change: number) => void
@@ -53,7 +53,7 @@ export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp 
     })
   }
 
-  function start(pairs: readonly TlsPair[]): Serving {
+  function start(pairs: readonly Certificate[]): Serving {
     const app = createDefaultApp(uws, tls.isStrict ? undefined : pairs[0])
     const started: Serving = {
       app,
@@ -72,7 +72,7 @@ export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp 
     return started
   }
 
-  function use(pairs: readonly TlsPair[]): void {
+  function use(pairs: readonly Certificate[]): void {
     const before = serving
     const isMore = before !== undefined && hasAll(pairs, before.pairs, tls.isStrict)
     const next = isMore ? before : start(pairs)
@@ -100,13 +100,17 @@ export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp 
 }
 
 /** Whether all that were there before are, with the same default, if there is one. */
-function hasAll(pairs: readonly TlsPair[], before: readonly TlsPair[], isStrict = false): boolean {
+function hasAll(
+  pairs: readonly Certificate[],
+  before: readonly Certificate[],
+  isStrict = false,
+): boolean {
   if (!isStrict && pairs[0] !== before[0]) return false
   const now = new Set(pairs)
   return before.every((pair) => now.has(pair))
 }
 
-function createDefaultApp(uws: Uws, pair: TlsPair | undefined): App {
+function createDefaultApp(uws: Uws, pair: Certificate | undefined): App {
   if (pair === undefined) return uws.SSLApp({})
   return withTlsFiles(pair, ({ certFile, keyFile }) =>
     uws.SSLApp({ cert_file_name: certFile, key_file_name: keyFile, ssl_ciphers: TLS_CIPHERS }),
@@ -116,7 +120,7 @@ function createDefaultApp(uws: Uws, pair: TlsPair | undefined): App {
 /** Certificates by name, the first pair's names too: another's wildcard must not win over them. */
 function addNames(
   { app, names, count }: Serving,
-  pairs: readonly TlsPair[],
+  pairs: readonly Certificate[],
   setup: AppSetup,
 ): void {
   for (const pair of pairs) {

@@ -18,7 +18,7 @@ export abstract class AcceptedSocket implements ServerSocket {
   readonly #meter: TrafficMeter
   readonly #receiver: SocketReceiver
   readonly #maxMessageBytes: number
-  readonly #onOver: (aborted: boolean) => void
+  readonly #onSettled: (aborted: boolean) => void
   /** The receiver is, or is being, told of the end. */
   #over = false
   /** The receiver's messages have been told to wait. */
@@ -33,17 +33,17 @@ export abstract class AcceptedSocket implements ServerSocket {
   /** Counted in `replyMemory`. */
   #waitingBytes = 0
 
-  /** @param onOver called once, after the receiver's `onClose`; `aborted`: there was no close frame. */
+  /** @param onSettled called once, after the receiver's `onClose`; `aborted`: there was no close frame. */
   constructor(
     meter: TrafficMeter,
     receiver: SocketReceiver,
     maxMessageBytes: number,
-    onOver: (aborted: boolean) => void,
+    onSettled: (aborted: boolean) => void,
   ) {
     this.#meter = meter
     this.#receiver = receiver
     this.#maxMessageBytes = maxMessageBytes
-    this.#onOver = onOver
+    this.#onSettled = onSettled
   }
 
   abstract get bufferedBytes(): number
@@ -224,7 +224,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     try {
       this.#receiver.onClose(code, reason)
     } finally {
-      this.#onOver(aborted)
+      this.#onSettled(aborted)
     }
   }
 }

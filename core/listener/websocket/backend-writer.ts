@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { copyToMemory, returnMemory } from '../../../lib/io/buffer-pool.ts'
+import { copyToBuffer, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
 import { WebSocket } from '../../../lib/net/ws.ts'
 import { countBuffered, type RequestBuffer } from '../../limits/request-buffers.ts'
 import { generateMask, maskInPlace } from '../../upstream/masking.ts'
@@ -112,7 +112,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
 
   /** The backend's WebSocket is closed: nothing of what waits can be sent. */
   drop(): void {
-    for (const { data } of this.#queue) returnMemory(data)
+    for (const { data } of this.#queue) releaseBuffer(data)
     this.#queue = []
     this.#queuedBytes = 0
     clearTimeout(this.#stall)
@@ -167,10 +167,10 @@ export class BackendWriter implements RequestBuffer, TickReader {
     if (this.#queue.length === 0 && this.#sendingBytes <= HIGH_BYTES) {
       this.#send(
         kind,
-        isLong(kind, data.byteLength) ? copyToMemory(new Uint8Array(data)) : Buffer.from(data),
+        isLong(kind, data.byteLength) ? copyToBuffer(new Uint8Array(data)) : Buffer.from(data),
       )
     } else {
-      this.#queue.push({ kind, data: copyToMemory(new Uint8Array(data)) })
+      this.#queue.push({ kind, data: copyToBuffer(new Uint8Array(data)) })
       this.#queuedBytes += data.byteLength
     }
     const waiting = this.#waitingBytes
@@ -186,7 +186,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
   /**
    * Frames that came in together go out together: one system call in place of one each.
    *
-   * @param data of long frames: memory of {@link copyToMemory}, returned once it is sent.
+   * @param data of long frames: memory of {@link copyToBuffer}, returned once it is sent.
    */
   #send(kind: FrameKind, data: Uint8Array): void {
     if (!this.#corked) {
@@ -205,7 +205,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
   /** Writes a frame below `ws`, which compresses nothing here and so writes each frame at once, too. */
   #sendLong(kind: FrameKind, payload: Uint8Array): void {
     const done = (): void => {
-      returnMemory(payload)
+      releaseBuffer(payload)
       this.#sent()
     }
     if (this.#backend.readyState !== WebSocket.OPEN) return process.nextTick(done)
@@ -229,7 +229,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
       const { kind, data } = this.#queue[sent++]!
       this.#queuedBytes -= data.length
       this.#send(kind, data)
-      if (!isLong(kind, data.length)) returnMemory(data)
+      if (!isLong(kind, data.length)) releaseBuffer(data)
     }
     this.#queue.splice(0, sent)
     if (this.#queue.length > 0 || this.#close === undefined) return

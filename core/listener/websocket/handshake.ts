@@ -12,7 +12,10 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
  *
  * @param bodyLength as in `Exchange.bodyLength`.
  */
-export function judgeHandshake(headers: HeaderList, bodyLength: number): GatewayError | undefined {
+export function validateHandshake(
+  headers: HeaderList,
+  bodyLength: number,
+): GatewayError | undefined {
   if (bodyLength !== 0) return refuse('a WebSocket handshake has no body')
   const versions = headers.getAll('sec-websocket-version')
   if (versions.length === 1 && versions[0] !== '13') {
@@ -27,7 +30,7 @@ export function judgeHandshake(headers: HeaderList, bodyLength: number): Gateway
 }
 
 /** The error of a request that asks for no WebSocket where only one is served (RFC 9110 §15.5.22). */
-export function expectHandshake(): GatewayError {
+export function upgradeRequired(): GatewayError {
   return new GatewayError(GATEWAY_ID, 426, 'a WebSocket is expected here')
 }
 

@@ -1,4 +1,4 @@
-import { createBare } from '../../../lib/object/null-proto.ts'
+import { createNullProto } from '../../../lib/object/null-proto.ts'
 import { GATEWAY_ID } from '../../errors.ts'
 import { badRequest, quote } from '../bad-request.ts'
 import { type Fields, type FieldValue, formatPath, isFields, isLeaf } from '../fields.ts'
@@ -104,7 +104,7 @@ function fitObject(
   attempt: Attempt,
 ): Fitted {
   if (!isFields(value)) return miss(attempt, 'an object', value)
-  const document: JsonObject = createBare()
+  const document: JsonObject = createNullProto()
   for (const name in value) {
     const fitted = fit(value[name]!, shape.fields.get(name) ?? shape.rest, depth + 1, attempt)
     if (fitted === MISFIT) {

@@ -1,7 +1,7 @@
 // One file, though long: one call, from its first byte to its trailers.
 
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
-import { turnMs } from '../../../lib/time/tick-clock.ts'
+import { tickNow } from '../../../lib/time/tick-clock.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Exchange, Peer } from '../../exchange.ts'
 import type { HeaderList } from '../../http/headers.ts'
@@ -17,11 +17,11 @@ import {
   STREAM_WINDOW_BYTES,
 } from '../../upstream/http2/connection.ts'
 import type { UpstreamNode } from '../../upstream/node-health.ts'
-import { mayTryAnother } from '../../upstream/tried-nodes.ts'
+import { canTryAnother } from '../../upstream/tried-nodes.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatGrpcTimeout, readWireTimeout } from '../timeout.ts'
 import { Base64Reader } from './base64-reader.ts'
-import { type Block, refuseHead, takeTrailers, toFields, toReplyHead } from './reply.ts'
+import { type Block, readTrailers, rejectHead, toFields, toReplyHead } from './reply.ts'
 import { toGrpcFields } from './request.ts'
 import { toErrorTrailers, UNAVAILABLE } from './status-codes.ts'
 import { endReply, findWire, toWireBytes, type Wire } from './wire-format.ts'
@@ -84,7 +84,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   #stream: ClientHttp2Stream | undefined = undefined
   /** What was sent of the body; undefined: too much to send it again. */
   #kept: Uint8Array[] | undefined = []
-  #keptBytes = 0
+  #cachedBytes = 0
   /** What of the body waits for the stream; undefined: nothing ever had to. */
   #backlog: StreamBacklog | undefined = undefined
   /** The request is complete, sent or not. */
@@ -107,7 +107,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   }
 
   start(): void {
-    this.#x.upstreamStartMs = turnMs()
+    this.#x.upstreamStartMs = tickNow()
     if (this.#timeoutMs > 0) deadlines.add(this, this.#timeoutMs)
     this.#attempt()
   }
@@ -265,9 +265,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
 
   #keep(bytes: Uint8Array): void {
     if (this.#kept === undefined) return
-    this.#keptBytes += bytes.length + PIECE_COST_BYTES
+    this.#cachedBytes += bytes.length + PIECE_COST_BYTES
     const isScarce = bodyMemory.usedBytes > bodyMemory.maxBytes * KEPT_SHARE
-    if (this.#keptBytes > KEPT_MAX_BYTES || isScarce) this.#kept = undefined
+    if (this.#cachedBytes > KEPT_MAX_BYTES || isScarce) this.#kept = undefined
     else this.#kept.push(bytes)
   }
 
@@ -305,9 +305,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
    * exchange may be given up by it.
    */
   #count(): void {
-    const keptBytes = this.#kept === undefined ? 0 : this.#keptBytes
+    const cachedBytes = this.#kept === undefined ? 0 : this.#cachedBytes
     const unsentBytes = (this.#stream?.writableLength ?? 0) + (this.#backlog?.bytes ?? 0)
-    this.#x.countSending(unsentBytes + keptBytes)
+    this.#x.countSending(unsentBytes + cachedBytes)
   }
 
   /** Some of the request waits to be sent: the backend takes some of it in time, again and again. */
@@ -331,12 +331,12 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   #begin(headers: Block, isWhole: boolean): void {
     const x = this.#x
     const { service } = x.route!
-    x.upstreamReplyMs = turnMs()
+    x.upstreamReplyMs = tickNow()
     x.trace?.answered(Number(headers[':status']))
     this.#kept = undefined
     this.#count()
     if (this.#timeoutMs === 0) deadlines.remove(this)
-    const error = refuseHead(headers, service)
+    const error = rejectHead(headers, service)
     if (error !== undefined) {
       this.#failed('malformed', String(error.cause))
       if (error.code !== 401 && error.code !== 403) x.upstream!.failed(this.#node!, 'gateway')
@@ -359,7 +359,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
 
   /** A reply without messages: its head is its end. */
   #finishWhole(head: HeaderList): void {
-    const trailers = takeTrailers(head)
+    const trailers = readTrailers(head)
     if (!trailers.has('grpc-status')) {
       this.#end()
       const detail = 'the reply of the backend has no grpc-status'
@@ -427,7 +427,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   #goOn(node: UpstreamNode): boolean {
     const x = this.#x
     this.#tried.push(node)
-    if (this.#kept === undefined || x.answered || !mayTryAnother(x.upstream!, this.#tried))
+    if (this.#kept === undefined || x.answered || !canTryAnother(x.upstream!, this.#tried))
       return false
     this.#over = false
     x.upstream!.retried()

@@ -21,7 +21,7 @@ const OF_THE_END = /^grpc-(?:status|message|status-details-bin)$/
 export type Block = IncomingHttpHeaders & IncomingHttpStatusHeader
 
 /** Why a head is none of gRPC, as an error for the client; undefined: it is. */
-export function refuseHead(headers: Block, service: string): GatewayError | undefined {
+export function rejectHead(headers: Block, service: string): GatewayError | undefined {
   const status = Number(headers[':status'])
   const type = headers['content-type']
   if (status === 200 && type !== undefined && GRPC.test(type)) return undefined
@@ -45,7 +45,7 @@ export function toReplyHead(headers: Block, wire: Wire): HeaderList {
 }
 
 /** Takes the fields that end a call out of a head: those of a reply without body. */
-export function takeTrailers(head: HeaderList): HeaderList {
+export function readTrailers(head: HeaderList): HeaderList {
   const trailers = new HeaderList()
   const { flat } = head
   for (let i = 0; i < flat.length; i += 2)

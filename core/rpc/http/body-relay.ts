@@ -1,5 +1,5 @@
 import { relayMemory } from '../../limits/memory-budget.ts'
-import { costOf } from '../ws/frames.ts'
+import { frameCost } from '../ws/frames.ts'
 
 /** Where bodies come from. */
 interface Source {
@@ -43,7 +43,7 @@ export class BodyRelay {
       this.#source.consumed(body.length)
       return true
     }
-    const cost = costOf(body.length)
+    const cost = frameCost(body.length)
     if (relayMemory.usedBytes + cost > relayMemory.maxBytes) return false
     this.#hold(cost)
     this.#waiting.push(Buffer.from(body))
@@ -64,7 +64,7 @@ export class BodyRelay {
       // Whoever got it may have ended the call.
       if (this.#waiting !== waiting) return
       const { length } = waiting[sent++]!
-      this.#hold(-costOf(length))
+      this.#hold(-frameCost(length))
       this.#source.consumed(length)
     }
     if (sent > 0) this.#waiting = waiting.slice(sent)

@@ -1,6 +1,6 @@
 // One file, though long: one call, from its request to the last line of its answer.
 import { STATUS_CODES } from 'node:http'
-import { flushAtTurnEnd } from '../../../lib/async/flush-on-tick.ts'
+import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
 import { ByteBuffer } from '../../../lib/io/byte-buffer.ts'
 import { GatewayError } from '../../errors.ts'
 import type { HeaderList } from '../../http/headers.ts'
@@ -11,8 +11,8 @@ import type { Carrier, OutgoingCall } from '../call.ts'
 import { deadlines } from '../deadlines.ts'
 import { parseFail, toBadAnswer, toFailFields } from '../error-codec.ts'
 import {
-  costOf,
   FAIL_MAX_BYTES,
+  frameCost,
   METADATA_MAX_BYTES,
   PAYLOAD_MAX_BYTES,
   WINDOW_BYTES,
@@ -117,7 +117,7 @@ export class PlainCall implements UpstreamCall, Carrier {
 
   consumed(call: OutgoingCall, bytes: number): void {
     // Never more than was received, whatever the program says.
-    call.receiveWindow = Math.min(call.receiveWindow + costOf(bytes), WINDOW_BYTES)
+    call.receiveWindow = Math.min(call.receiveWindow + frameCost(bytes), WINDOW_BYTES)
     if (this.#isStream && call.receiveWindow > 0) this.#deliver()
   }
 
@@ -135,7 +135,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   onReady(): void {
     // Not at once: a kept connection may have ended already, which is then known by the end of the turn.
     this.#ready = this.connection
-    flushAtTurnEnd(this)
+    flushAtTickEnd(this)
   }
 
   /** Sends the body, and with it the fields. */
@@ -284,7 +284,7 @@ export class PlainCall implements UpstreamCall, Carrier {
 
   #give(body: Buffer): void {
     const call = this.#call
-    call.receiveWindow -= costOf(body.length)
+    call.receiveWindow -= frameCost(body.length)
     call.onData(body)
   }
 

@@ -59,7 +59,7 @@ export function toReplyFields(metadata: string): HeaderList | undefined {
 }
 
 /** The metadata in the fields of a request, which it takes apart. */
-export function takeMetadata(headers: HeaderList): string {
+export function readMetadata(headers: HeaderList): string {
   headers.delete('mx-service')
   headers.delete('mx-endpoint')
   headers.delete('mx-timeout')

@@ -2,18 +2,18 @@ import { ByteBuffer } from '../../../lib/io/byte-buffer.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Exchange, Peer } from '../../exchange.ts'
 import { HeaderList } from '../../http/headers.ts'
-import { mayWait, refuseBody, refuseReply } from '../../limits/memory-budget.ts'
+import { mayWait, rejectBody, rejectResponse } from '../../limits/memory-budget.ts'
 import {
   type CallReceiver,
   type CancelReason,
   type Dispatch,
   type IncomingCall,
-  NOBODY,
+  NOOP_RECEIVER,
 } from '../call.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatFail, formatFailFields, isErrorCode } from '../error-codec.ts'
 import { PAYLOAD_MAX_BYTES } from '../ws/frames.ts'
-import { takeMetadata, toReplyFields } from './headers.ts'
+import { readMetadata, toReplyFields } from './headers.ts'
 import { isOfType, LINES, toLine } from './ndjson.ts'
 
 const WRONG_METADATA = 'metadata of the reply is malformed or too long'
@@ -29,7 +29,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   readonly stream = true
   readonly more = false
   over = false
-  receiver: CallReceiver = NOBODY
+  receiver: CallReceiver = NOOP_RECEIVER
   deadlineMs = 0
   timedNext: Timed['timedNext'] = undefined
   timedPrev: Timed['timedPrev'] = undefined
@@ -58,7 +58,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
     this.endpoint = endpoint
     this.timeoutMs = timeoutMs
     this.#limitMs = timeoutMs
-    this.metadata = takeMetadata(x.headers)
+    this.metadata = readMetadata(x.headers)
   }
 
   /** Reads the body, and has the call served when it is there. */
@@ -77,7 +77,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
       const detail = `request must be at most ${PAYLOAD_MAX_BYTES} bytes`
       return this.fail(new GatewayError(this.service, 413, detail))
     }
-    if (!this.#x.hold(chunk.length)) return this.fail(refuseBody(this.service))
+    if (!this.#x.hold(chunk.length)) return this.fail(rejectBody(this.service))
     if (last && received.length === 0) return this.#serve(chunk)
     received.append(chunk)
     if (last) this.#serve(received.bytes)
@@ -105,7 +105,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   reply(metadata: string, body: string | Uint8Array): void {
     if (this.over) return
     if (this.#started) throw new Error('a stream is ended by endData or fail')
-    if (!mayWait(body)) return this.fail(refuseReply(this.service))
+    if (!mayWait(body)) return this.fail(rejectResponse(this.service))
     const headers = toReplyFields(metadata)
     if (headers === undefined) {
       return this.fail(new GatewayError(this.service, 500, WRONG_METADATA))

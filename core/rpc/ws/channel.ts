@@ -275,7 +275,7 @@ export class Channel implements Carrier {
       PAYLOAD_MAX_BYTES,
     )
     const heard = () => {
-      connection.heardMs = clock.nowMs
+      connection.lastSeenMs = clock.nowMs
     }
     socket.on('ping', heard)
     socket.on('pong', heard)
@@ -354,8 +354,8 @@ export class Channel implements Carrier {
     for (const line of [...this.#open, ...this.#retired.values()]) {
       const { connection, socket } = line
       // A long message comes, or leaves, for longer than a ping may take that stands behind it.
-      if (hasMoved(line)) connection.heardMs = clock.nowMs
-      if (connection.pending === 0 || clock.nowMs - connection.heardMs < pingAfterMs) {
+      if (hasMoved(line)) connection.lastSeenMs = clock.nowMs
+      if (connection.pending === 0 || clock.nowMs - connection.lastSeenMs < pingAfterMs) {
         line.silentLooks = 0
         continue
       }
@@ -364,7 +364,7 @@ export class Channel implements Carrier {
         socket.ping()
         continue
       }
-      const silentMs = Math.round(clock.nowMs - connection.heardMs)
+      const silentMs = Math.round(clock.nowMs - connection.lastSeenMs)
       connection.terminate(`no sign of life from ${this.#address} for ${silentMs} ms`)
     }
   }

@@ -8,23 +8,23 @@ import { CallTable } from './call-table.ts'
 import type { FrameSocket } from './frame-socket.ts'
 import { FrameWriter } from './frame-writer.ts'
 import {
-  type Breach,
   CREDIT,
-  costOf,
   DATA,
   END,
   FAIL,
   type FrameReceiver,
+  frameCost,
   GOAWAY,
   METADATA_MAX_BYTES,
   MORE,
   PAYLOAD_MAX_BYTES,
+  type ProtocolError,
+  protocolError,
   REPLY,
   readFrames,
   readU32,
   STREAM,
   STREAM_ID_MAX,
-  toBreach,
   WINDOW_BYTES,
   WINDOW_MAX_BYTES,
 } from './frames.ts'
@@ -32,13 +32,13 @@ import {
 /** Bytes that may wait for a slow service before new calls are refused. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
 
-const TEXT_MESSAGE = toBreach('message must be binary')
-const WRONG_END = toBreach('frame type is not for the callee')
-const UNKNOWN_STREAM = toBreach('stream id was never used')
-const WRONG_METADATA = toBreach('metadata is too long')
-const WRONG_ANSWER = toBreach('answer does not fit the call')
-const OVERDRAWN = toBreach('window is overdrawn')
-const WINDOW_TOO_LARGE = toBreach('window is too large')
+const TEXT_MESSAGE = protocolError('message must be binary')
+const WRONG_END = protocolError('frame type is not for the callee')
+const UNKNOWN_STREAM = protocolError('stream id was never used')
+const WRONG_METADATA = protocolError('metadata is too long')
+const WRONG_ANSWER = protocolError('answer does not fit the call')
+const OVERDRAWN = protocolError('window is overdrawn')
+const WINDOW_TOO_LARGE = protocolError('window is too large')
 
 /** Who a connection belongs to. */
 export interface ClientOwner {
@@ -58,7 +58,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
   /** It takes no more calls. */
   retired = false
   /** `clock.nowMs` of the last sign of life, or of when one began to be waited for. */
-  heardMs: number = clock.nowMs
+  lastSeenMs: number = clock.nowMs
   readonly #socket: FrameSocket
   readonly #owner: ClientOwner
   readonly #payloadMaxBytes: number
@@ -102,7 +102,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
       call.onLost('full', 'the service is slow to take calls')
       return
     }
-    if (this.#calls.size === 0) this.heardMs = clock.nowMs
+    if (this.#calls.size === 0) this.lastSeenMs = clock.nowMs
     const id = ++this.#lastId
     call.carrier = this
     call.id = id
@@ -140,7 +140,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     call.started = true
     const bytes = this.#writer.data(call.id, body)
     if (bytes < 0) throw new RangeError(`body must be at most ${this.#payloadMaxBytes} bytes`)
-    call.sendWindow -= costOf(bytes)
+    call.sendWindow -= frameCost(bytes)
     return true
   }
 
@@ -153,7 +153,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
   consumed(call: OutgoingCall, bytes: number): void {
     // Never more than was received, whatever the program says.
     const owed = WINDOW_BYTES - call.receiveWindow
-    call.consumedBytes = Math.min(call.consumedBytes + costOf(bytes), owed)
+    call.consumedBytes = Math.min(call.consumedBytes + frameCost(bytes), owed)
     if (call.consumedBytes < WINDOW_BYTES / 2) return
     this.#writer.credit(call.id, call.consumedBytes)
     call.receiveWindow += call.consumedBytes
@@ -185,7 +185,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
 
   onMessage(data: Uint8Array, binary: boolean): void {
     if (this.closed) return
-    this.heardMs = clock.nowMs
+    this.lastSeenMs = clock.nowMs
     const bytes = toBuffer(data)
     const breach = binary ? readFrames(bytes, this, this.#payloadMaxBytes) : TEXT_MESSAGE
     if (breach === undefined) return
@@ -214,7 +214,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     bytes: Buffer,
     start: number,
     end: number,
-  ): Breach | undefined {
+  ): ProtocolError | undefined {
     if (type === GOAWAY) return id === 0 ? this.#goAway(readU32(bytes, start)) : UNKNOWN_STREAM
     const call = this.#calls.get(id)
     if (call === undefined) return id === 0 || id > this.#lastId ? UNKNOWN_STREAM : undefined
@@ -235,7 +235,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
       case DATA:
         if (!call.stream) return WRONG_ANSWER
         if (call.receiveWindow <= 0) return OVERDRAWN
-        call.receiveWindow -= costOf(end - start)
+        call.receiveWindow -= frameCost(end - start)
         call.answering = true
         call.onData(bytes.subarray(start, end))
         return undefined
@@ -261,7 +261,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     bytes: Buffer,
     start: number,
     end: number,
-  ): Breach | undefined {
+  ): ProtocolError | undefined {
     const length = readU32(bytes, start)
     const bodyStart = start + 4 + length
     if (length > METADATA_MAX_BYTES || bodyStart > end) return WRONG_METADATA

@@ -1,5 +1,5 @@
-import { flushAtTurnEnd } from '../../../lib/async/flush-on-tick.ts'
-import { isPooled, returnMemory, takeMemory } from '../../../lib/io/buffer-pool.ts'
+import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
+import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
 import type { FrameSocket } from './frame-socket.ts'
 import {
   CALL,
@@ -191,7 +191,7 @@ export class FrameWriter {
   #send(memory: Memory, bytes: number): void {
     if (this.#closed) return
     const taken = this.#socket.send(memory.subarray(0, bytes), true)
-    if (memory !== this.#own && isPooled(memory.length)) returnMemory(memory)
+    if (memory !== this.#own && isPooled(memory.length)) releaseBuffer(memory)
     if (!taken) this.blocked = true
   }
 
@@ -240,9 +240,9 @@ export class FrameWriter {
       return
     }
     const before = this.#memory
-    const grown = needed <= 2 ** 20 ? takeMemory(needed) : Buffer.allocUnsafeSlow(needed)
+    const grown = needed <= 2 ** 20 ? acquireBuffer(needed) : Buffer.allocUnsafeSlow(needed)
     before.copy(grown, 0, 0, this.#used)
-    if (before !== this.#own && isPooled(before.length)) returnMemory(before)
+    if (before !== this.#own && isPooled(before.length)) releaseBuffer(before)
     this.#memory = grown as Memory
   }
 
@@ -258,7 +258,7 @@ export class FrameWriter {
     this.#used = used
     if (used > FLUSH_BYTES) this.flush()
     // What waits for the socket is sent when it has drained.
-    else if (at === 0 && !this.blocked) flushAtTurnEnd(this)
+    else if (at === 0 && !this.blocked) flushAtTickEnd(this)
   }
 }
 

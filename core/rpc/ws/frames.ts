@@ -38,29 +38,29 @@ export const RPC_PATH = '/.mx/rpc'
 const BODY_COST_MIN = 64
 
 /** What a body of `length` bytes takes from the window. */
-export function costOf(length: number): number {
+export function frameCost(length: number): number {
   return Math.max(length, BODY_COST_MIN)
 }
 
 /** A breach of the protocol: ends the connection. */
-export interface Breach {
+export interface ProtocolError {
   /** Close code: 1002, or 1009 for what is too long. */
   readonly code: number
   readonly reason: string
 }
 
 /** A protocol error. */
-export function toBreach(reason: string): Breach {
+export function protocolError(reason: string): ProtocolError {
   return { code: 1002, reason }
 }
 
-const TOO_LONG: Breach = { code: 1009, reason: 'frame is too long' }
-const CUT = toBreach('message ends inside a frame')
-const EMPTY = toBreach('message without a frame')
-const UNKNOWN_TYPE = toBreach('unknown frame type')
-const WRONG_FLAGS = toBreach('flags the frame type does not have')
-const RESERVED = toBreach('reserved bytes must be 0')
-const WRONG_LENGTH = toBreach('payload does not fit the frame type')
+const TOO_LONG: ProtocolError = { code: 1009, reason: 'frame is too long' }
+const CUT = protocolError('message ends inside a frame')
+const EMPTY = protocolError('message without a frame')
+const UNKNOWN_TYPE = protocolError('unknown frame type')
+const WRONG_FLAGS = protocolError('flags the frame type does not have')
+const RESERVED = protocolError('reserved bytes must be 0')
+const WRONG_LENGTH = protocolError('payload does not fit the frame type')
 
 /** By type: the flags it has, and the least and most bytes of its payload. */
 const FLAGS = new Uint8Array([0, MORE | STREAM, MORE, 0, 0, 0, 0, 0, 0])
@@ -80,7 +80,7 @@ export interface FrameReceiver<Bytes extends Uint8Array> {
     bytes: Bytes,
     start: number,
     end: number,
-  ) => Breach | undefined
+  ) => ProtocolError | undefined
 }
 
 /** Reads all frames of a message; tells what is wrong with it. Frames before the wrong one have been delivered. */
@@ -88,7 +88,7 @@ export function readFrames<Bytes extends Uint8Array>(
   bytes: Bytes,
   receiver: FrameReceiver<Bytes>,
   payloadMaxBytes: number,
-): Breach | undefined {
+): ProtocolError | undefined {
   const { length } = bytes
   if (length === 0) return EMPTY
   let at = 0

@@ -4,35 +4,35 @@ import { GatewayError } from '../../errors.ts'
 import {
   callMemory,
   mayWait,
-  refuseBody,
-  refuseReply,
+  rejectBody,
+  rejectResponse,
   replyMemory,
 } from '../../limits/memory-budget.ts'
-import { type CallReceiver, type Dispatch, type IncomingCall, NOBODY } from '../call.ts'
+import { type CallReceiver, type Dispatch, type IncomingCall, NOOP_RECEIVER } from '../call.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatFail } from '../error-codec.ts'
 import { CallTable } from './call-table.ts'
 import type { FrameSocket } from './frame-socket.ts'
 import { FrameWriter } from './frame-writer.ts'
 import {
-  type Breach,
   CALL,
   CALL_BYTES,
   CANCEL,
   CREDIT,
-  costOf,
   DATA,
   END,
   type FrameReceiver,
+  frameCost,
   METADATA_MAX_BYTES,
   MORE,
   PAYLOAD_MAX_BYTES,
+  type ProtocolError,
+  protocolError,
   readFrames,
   readU16,
   readU32,
   STREAM,
   STREAM_ID_MAX,
-  toBreach,
   WINDOW_BYTES,
   WINDOW_MAX_BYTES,
 } from './frames.ts'
@@ -51,15 +51,15 @@ export interface ServerLimits {
   readonly onClosed?: () => void
 }
 
-const TEXT_MESSAGE = toBreach('message must be binary')
-const WRONG_END = toBreach('frame type is not for the caller')
-const UNKNOWN_STREAM = toBreach('stream id was never used')
-const OLD_STREAM = toBreach('stream ids must grow')
-const WRONG_CALL = toBreach('names and metadata do not fit the payload')
-const WRONG_METADATA = toBreach('metadata is too long')
-const NO_MORE = toBreach('body after the last one')
-const OVERDRAWN = toBreach('window is overdrawn')
-const WINDOW_TOO_LARGE = toBreach('window is too large')
+const TEXT_MESSAGE = protocolError('message must be binary')
+const WRONG_END = protocolError('frame type is not for the caller')
+const UNKNOWN_STREAM = protocolError('stream id was never used')
+const OLD_STREAM = protocolError('stream ids must grow')
+const WRONG_CALL = protocolError('names and metadata do not fit the payload')
+const WRONG_METADATA = protocolError('metadata is too long')
+const NO_MORE = protocolError('body after the last one')
+const OVERDRAWN = protocolError('window is overdrawn')
+const WINDOW_TOO_LARGE = protocolError('window is too large')
 
 /** Bytes of answers waiting for a slow caller at which it is no longer read; at half of them it is again. */
 const PAUSE_BYTES = 4 * 1024 * 1024
@@ -164,7 +164,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     bytes: Buffer,
     start: number,
     end: number,
-  ): Breach | undefined {
+  ): ProtocolError | undefined {
     if (type === CALL) return this.#call(flags, id, bytes, start, end)
     const call = this.#calls.get(id)
     if (call === undefined) {
@@ -175,7 +175,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
       case DATA:
         if (!call.receiving) return NO_MORE
         if (call.receiveWindow <= 0) return OVERDRAWN
-        call.receiveWindow -= costOf(end - start)
+        call.receiveWindow -= frameCost(end - start)
         call.receiver.onData(bytes.subarray(start, end))
         return undefined
       case END:
@@ -202,7 +202,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
 
   reply(call: ServerCall, metadata: string, body: string | Uint8Array): void {
     const { service } = call
-    if (!mayWait(body)) return this.fail(call, refuseReply(service))
+    if (!mayWait(body)) return this.fail(call, rejectResponse(service))
     if (metadata.length > METADATA_MAX_BYTES) {
       const detail = `metadata of the reply must be at most ${METADATA_MAX_BYTES} bytes`
       return this.fail(call, new GatewayError(service, 500, detail))
@@ -235,7 +235,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     }
     const bytes = this.#writer.data(call.id, body)
     if (bytes < 0) throw new RangeError(`body must be at most ${this.#payloadMaxBytes} bytes`)
-    call.sendWindow -= costOf(bytes)
+    call.sendWindow -= frameCost(bytes)
     return true
   }
 
@@ -247,7 +247,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
   consumed(call: ServerCall, bytes: number): void {
     // Never more than was received, whatever the program says.
     const owed = WINDOW_BYTES - call.receiveWindow
-    call.consumedBytes = Math.min(call.consumedBytes + costOf(bytes), owed)
+    call.consumedBytes = Math.min(call.consumedBytes + frameCost(bytes), owed)
     if (call.consumedBytes < WINDOW_BYTES / 2 || !call.receiving) return
     this.#writer.credit(call.id, call.consumedBytes)
     call.receiveWindow += call.consumedBytes
@@ -265,7 +265,13 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     this.#rest()
   }
 
-  #call(flags: number, id: number, bytes: Buffer, start: number, end: number): Breach | undefined {
+  #call(
+    flags: number,
+    id: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): ProtocolError | undefined {
     if (id <= this.#lastId || id > STREAM_ID_MAX) return OLD_STREAM
     const serviceBytes = readU16(bytes, start + 4)
     const endpointBytes = serviceBytes + readU16(bytes, start + 6)
@@ -288,7 +294,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     }
     const bodyBytes = end - bodyStart
     if (callMemory.usedBytes + bodyBytes > callMemory.maxBytes) {
-      this.#writer.fail(id, formatFail(refuseBody(service)))
+      this.#writer.fail(id, formatFail(rejectBody(service)))
       this.#bound()
       return undefined
     }
@@ -419,7 +425,7 @@ class ServerCall implements IncomingCall, Timed {
   readonly stream: boolean
   readonly more: boolean
   over = false
-  receiver: CallReceiver = NOBODY
+  receiver: CallReceiver = NOOP_RECEIVER
   readonly id: number
   /** The caller has not sent its last body. */
   receiving: boolean

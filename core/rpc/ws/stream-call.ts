@@ -12,17 +12,17 @@ export abstract class StreamCall extends OutgoingCall {
     this.body = JSON.stringify(request)
   }
 
-  protected abstract onOver(error: GatewayError): void
+  protected abstract onSettled(error: GatewayError): void
 
   override onEnd(): void {
-    this.onOver(new GatewayError(this.service, 503, 'it ended the stream'))
+    this.onSettled(new GatewayError(this.service, 503, 'it ended the stream'))
   }
 
   override onReply(): void {
-    this.onOver(new GatewayError(this.service, 502, 'the answer is no stream'))
+    this.onSettled(new GatewayError(this.service, 502, 'the answer is no stream'))
   }
 
   override onFail(error: GatewayError): void {
-    this.onOver(error)
+    this.onSettled(error)
   }
 }

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import { isPooled, returnMemory, takeMemory } from '../../../lib/io/buffer-pool.ts'
+import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
 import type { SocketReceiver } from '../../listener/websocket/session.ts'
 import type { FrameSocket } from './frame-socket.ts'
 
@@ -39,7 +39,7 @@ export class WsSocket implements FrameSocket {
   send(bytes: Uint8Array): boolean {
     // The library sends what it is given, not a copy of it, and not at once.
     const { length } = bytes
-    const memory = isPooled(length) ? takeMemory(length) : undefined
+    const memory = isPooled(length) ? acquireBuffer(length) : undefined
     const message = memory?.subarray(0, length) ?? Buffer.allocUnsafe(length)
     message.set(bytes)
     this.#socket.send(message, BINARY, (error) => this.#sent(memory, error))
@@ -67,7 +67,7 @@ export class WsSocket implements FrameSocket {
 
   #sent(memory: Buffer | undefined, error: Error | null | undefined): void {
     // After an error it is unknown who still reads it: left to the garbage collector.
-    if (memory !== undefined && error == null) returnMemory(memory)
+    if (memory !== undefined && error == null) releaseBuffer(memory)
     if (!this.#slow || this.#socket.bufferedAmount > LOW_BYTES) return
     this.#slow = false
     this.#receiver.onDrain()

@@ -2,8 +2,8 @@
 
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { flushAtTurnEnd } from '../../../lib/async/flush-on-tick.ts'
-import { isPooled, returnMemory, takeMemory } from '../../../lib/io/buffer-pool.ts'
+import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
+import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import type { FailureKind, UpstreamCall } from '../call.ts'
 import { toConnectDetail } from '../connect-error.ts'
@@ -42,7 +42,7 @@ export interface ConnectionOwner {
   /** What heads from this node look like; shared by its connections. */
   readonly memory: HeadMemory
   readonly onIdle: (connection: Http1Connection) => void
-  readonly onGone: (connection: Http1Connection) => void
+  readonly onClosed: (connection: Http1Connection) => void
   /** The backend closed a connection that had been idle for so long, whether a request had just been sent on it or not. */
   readonly onIdleClose: (idleMs: number) => void
   /** Gives back a call of a connection that ended before a byte of it was sent: it may go out on a new one, whatever its method. */
@@ -228,7 +228,7 @@ export class Http1Connection {
     if (whole !== '') {
       // Written at the end of this turn of the event loop: pipelined heads go out
       // in one write, and the system calls of all connections follow one another.
-      if (this.#out === '') flushAtTurnEnd(this)
+      if (this.#out === '') flushAtTickEnd(this)
       this.#out += whole
       return
     }
@@ -240,7 +240,7 @@ export class Http1Connection {
   #askForBody(call: UpstreamCall): void {
     call.onReady()
     // Its body may come in this turn, too.
-    if (this.#heldHead !== '' || this.#out !== '') flushAtTurnEnd(this)
+    if (this.#heldHead !== '' || this.#out !== '') flushAtTickEnd(this)
   }
 
   flush(): void {
@@ -275,7 +275,7 @@ export class Http1Connection {
     this.#heldHead = ''
     this.#unsent = 0
     const size = head.length + chunk.length + tail.length
-    const memory = isPooled(size) ? takeMemory(size) : undefined
+    const memory = isPooled(size) ? acquireBuffer(size) : undefined
     const bytes = memory?.subarray(0, size) ?? Buffer.allocUnsafe(size)
     bytes.write(head, 0, 'latin1')
     bytes.set(chunk, head.length)
@@ -298,7 +298,7 @@ export class Http1Connection {
     }
     if (memory === undefined) return socket.write(bytes)
     // Called for a lost connection, too, when the kernel reads no more of it.
-    return socket.write(bytes, () => returnMemory(memory))
+    return socket.write(bytes, () => releaseBuffer(memory))
   }
 
   #drained(): void {
@@ -311,7 +311,7 @@ export class Http1Connection {
         const piece = queue.shift()!
         bytes += piece.bytes.length
         socket.write(piece.bytes, () => {
-          if (piece.memory !== undefined) returnMemory(piece.memory)
+          if (piece.memory !== undefined) releaseBuffer(piece.memory)
         })
       }
       this.#queuedBytes -= bytes
@@ -356,7 +356,7 @@ export class Http1Connection {
   }
 
   #dropQueue(): void {
-    for (const { memory } of this.#queue) if (memory !== undefined) returnMemory(memory)
+    for (const { memory } of this.#queue) if (memory !== undefined) releaseBuffer(memory)
     this.#queue = []
     this.#queuedBytes = 0
   }
@@ -496,7 +496,7 @@ export class Http1Connection {
     // Kept connections end at any time. Those of a fresh one are not given back: a backend
     // that accepts and closes would be asked for ever.
     const unsent = this.served > 0 ? calls.splice(Math.max(0, calls.length - this.#unsent)) : []
-    this.#owner.onGone(this)
+    this.#owner.onClosed(this)
     for (const call of unsent) {
       if (!isAlive(call)) continue
       call.connection = undefined

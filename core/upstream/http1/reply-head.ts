@@ -1,5 +1,5 @@
-import { TextMemo } from '../../../lib/collections/direct-mapped-cache.ts'
-import { toOwnText } from '../../../lib/text/flatten-string.ts'
+import { DirectMappedCache } from '../../../lib/collections/direct-mapped-cache.ts'
+import { flattenString } from '../../../lib/text/flatten-string.ts'
 import { appendParsed, HeaderList } from '../../http/headers.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -59,7 +59,7 @@ interface Line {
 export type LineMemory = Line[]
 
 /** Lines of all nodes, seen first lately: those of most nodes are the same, and each is kept once. */
-const LINES = new TextMemo<Line>()
+const LINES = new DirectMappedCache<Line>()
 /** Lines kept, and the longest one. */
 const MEMORY_LINES = 32
 const MEMORY_LINE_LENGTH = 256
@@ -164,7 +164,7 @@ function findLine(text: string, start: number, stop: number): Line | string {
   const line = text.slice(start, stop + 2)
   const known = LINES.find(line)
   if (known !== undefined && (known.meaning === STATUS) === isFirst) return known
-  const own = toOwnText(line)
+  const own = flattenString(line)
   const parsed = parseLine(own, 0, stop - start, isFirst)
   if (typeof parsed !== 'string') LINES.keep(own, parsed)
   return parsed

@@ -30,7 +30,7 @@ export interface Http2Owner {
   /** A call is over: there is room for another. */
   readonly onRoom: (connection: Http2Connection) => void
   /** It ends, or has ended; told once. `failure`: it never took a call. */
-  readonly onGone: (connection: Http2Connection, failure: UpstreamFailure | undefined) => void
+  readonly onClosed: (connection: Http2Connection, failure: UpstreamFailure | undefined) => void
   /** The connection takes no more calls, so it has not sent this one. */
   readonly onUnsent: (call: Http2Call) => void
 }
@@ -208,6 +208,6 @@ export class Http2Connection {
     if (this.#gone) return
     this.#gone = true
     this.#session?.destroy()
-    this.#owner.onGone(this, this.ready ? undefined : failure)
+    this.#owner.onClosed(this, this.ready ? undefined : failure)
   }
 }

@@ -1,9 +1,9 @@
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import type { UpstreamFailure } from '../call.ts'
 import {
-  type ClockedPool,
   type ConnectionBudget,
   returnConnection,
+  type SweptPool,
   takeConnection,
   watchPool,
 } from '../pool/pool-sweeper.ts'
@@ -29,14 +29,14 @@ export interface Http2PoolOptions extends Http2Options {
  * A connection the backend ends (GOAWAY) finishes what it serves; calls it certainly did not serve go out again on
  * another one, once.
  */
-export class Http2Pool implements ClockedPool {
+export class Http2Pool implements SweptPool {
   readonly #options: Http2PoolOptions
   readonly #connections = new Set<Http2Connection>()
   readonly #waiting: { readonly call: Http2Call; readonly untilMs: number }[] = []
   readonly #owner: Http2Owner = {
     onReady: () => this.#serveWaiting(),
     onRoom: (connection) => this.#reuse(connection),
-    onGone: (connection, failure) => this.#forget(connection, failure),
+    onClosed: (connection, failure) => this.#forget(connection, failure),
     onUnsent: (call) => this.resend(call),
   }
   #closed = false

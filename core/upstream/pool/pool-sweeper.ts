@@ -4,7 +4,7 @@ export interface ConnectionBudget {
 }
 
 /** Connections to one node, looked after by the clock. */
-export interface ClockedPool {
+export interface SweptPool {
   /** Nothing is open, and nothing waits: the clock forgets it. */
   readonly idle: boolean
   /** Ends what has taken too long. */
@@ -17,11 +17,11 @@ export interface ClockedPool {
 const SWEEP_MS = 200
 
 /** Those with connections, or calls that wait for one. */
-const pools = new Set<ClockedPool>()
+const pools = new Set<SweptPool>()
 let sweeper: NodeJS.Timeout | undefined
 
 /** Has a pool swept until it is idle. */
-export function watchPool(pool: ClockedPool): void {
+export function watchPool(pool: SweptPool): void {
   pools.add(pool)
   sweeper ??= setInterval(sweepPools, SWEEP_MS).unref()
 }

@@ -3,9 +3,9 @@ import type { UpstreamCall } from '../call.ts'
 import { type ConnectionOwner, Http1Connection, type Http1Options } from '../http1/connection.ts'
 import { HeadMemory } from '../http1/reply-head-cache.ts'
 import {
-  type ClockedPool,
   type ConnectionBudget,
   returnConnection,
+  type SweptPool,
   takeConnection,
   watchPool,
 } from './pool-sweeper.ts'
@@ -32,7 +32,7 @@ const CLOCK_MS = 200
 const LEARNED_FOR_MS = 10 * 60_000
 
 /** The connections to one node. Those in use are bounded, those unused are kept for a while, the latest used first. */
-export class Pool implements ClockedPool, ConnectionOwner {
+export class Pool implements SweptPool, ConnectionOwner {
   readonly memory: HeadMemory = new HeadMemory()
   readonly #options: PoolOptions
   readonly #connections = new Set<Http1Connection>()
@@ -115,7 +115,7 @@ export class Pool implements ClockedPool, ConnectionOwner {
     this.#serveWaiting()
   }
 
-  onGone(connection: Http1Connection): void {
+  onClosed(connection: Http1Connection): void {
     if (!this.#connections.delete(connection)) return
     returnConnection(this.#options.budget)
     remove(this.#idle, connection)

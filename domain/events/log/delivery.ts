@@ -3,23 +3,28 @@ import { deadlines, type Timed } from '../../../core/rpc/deadlines.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 
 /** What a member of a group over a log is to what it holds. */
-export interface Holder {
+export interface LogConsumer {
   readonly ackWaitMs: number
 }
 
 /** An event that was pulled, and is not done with. */
-export class Held implements Timed {
+export class InFlightEvent implements Timed {
   deadlineMs = 0
   timedNext: Timed['timedNext'] = undefined
   timedPrev: Timed['timedPrev'] = undefined
   readonly sequence: number
   readonly attempt: number
   /** Undefined: nobody, and it may be pulled once its deadline, if it has one, is over. */
-  holder: Holder | undefined
-  readonly #onFree: (held: Held) => void
+  holder: LogConsumer | undefined
+  readonly #onFree: (held: InFlightEvent) => void
 
   /** @param onFree the deadline is over: it may be pulled again. */
-  constructor(sequence: number, attempt: number, holder: Holder, onFree: (held: Held) => void) {
+  constructor(
+    sequence: number,
+    attempt: number,
+    holder: LogConsumer,
+    onFree: (held: InFlightEvent) => void,
+  ) {
     this.sequence = sequence
     this.attempt = attempt
     this.holder = holder
@@ -41,19 +46,19 @@ export class Held implements Timed {
 }
 
 /** What becomes of events that were pulled. */
-export interface HeldCalls {
-  readonly ack: (held: Held) => Maybe<void>
-  readonly nack: (held: Held, delayMs: number) => void
+export interface AckHandlers {
+  readonly ack: (held: InFlightEvent) => Maybe<void>
+  readonly nack: (held: InFlightEvent, delayMs: number) => void
 }
 
 /** A class: members have thousands, whose methods are not made anew for each. */
 export class LogDelivery implements EventDelivery {
   readonly event: StoredEvent
   readonly attempt: number
-  readonly #held: Held
-  readonly #calls: HeldCalls
+  readonly #held: InFlightEvent
+  readonly #calls: AckHandlers
 
-  constructor(event: StoredEvent, held: Held, calls: HeldCalls) {
+  constructor(event: StoredEvent, held: InFlightEvent, calls: AckHandlers) {
     this.event = event
     this.attempt = held.attempt
     this.#held = held

@@ -8,7 +8,7 @@ import type {
 import { deadlines } from '../../../core/rpc/deadlines.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 import { createProgress } from './ack-cursor.ts'
-import { Held, type Holder, LogDelivery } from './delivery.ts'
+import { InFlightEvent, type LogConsumer, LogDelivery } from './delivery.ts'
 import { formatGroupState, type GroupProgress } from './group-state.ts'
 import type { EventLog } from './log.ts'
 import { createPulls } from './pull-queue.ts'
@@ -52,23 +52,23 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   /** How often was pulled before the group was loaded what was not since. */
   const counts = new Map(from.attempts)
   /** By sequence: what was pulled, and is not done with. */
-  const held = new Map<number, Held>()
+  const held = new Map<number, InFlightEvent>()
   /** Those of them that may be pulled again. */
-  const free = new Set<Held>()
-  const members = new Set<Holder>()
-  const pulls = createPulls<Holder>(take)
+  const free = new Set<InFlightEvent>()
+  const members = new Set<LogConsumer>()
+  const pulls = createPulls<LogConsumer>(take)
   const calls = { ack, nack }
   /** What was never pulled since the group was loaded begins here. */
   let next = progress.acked + 1
   let failure: Error | undefined
   let isOver = false
 
-  function setFree(one: Held): void {
+  function setFree(one: InFlightEvent): void {
     free.add(one)
     pulls.wake()
   }
 
-  function forget(one: Held): void {
+  function forget(one: InFlightEvent): void {
     deadlines.remove(one)
     free.delete(one)
     held.delete(one.sequence)
@@ -79,7 +79,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     Promise.resolve(save()).catch(() => {})
   }
 
-  function ack({ sequence }: Held): Maybe<void> {
+  function ack({ sequence }: InFlightEvent): Maybe<void> {
     if (isOver) return
     const current = held.get(sequence)
     if (current !== undefined) forget(current)
@@ -89,7 +89,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     return saved
   }
 
-  function nack(one: Held, delayMs: number): void {
+  function nack(one: InFlightEvent, delayMs: number): void {
     if (held.get(one.sequence) !== one || one.holder === undefined) return
     one.letGo(delayMs)
     if (delayMs <= 0) setFree(one)
@@ -106,8 +106,8 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     saveSoon()
   }
 
-  function hold(event: StoredEvent, attempt: number, member: Holder): EventDelivery {
-    const one = new Held(event.sequence, attempt, member, setFree)
+  function hold(event: StoredEvent, attempt: number, member: LogConsumer): EventDelivery {
+    const one = new InFlightEvent(event.sequence, attempt, member, setFree)
     held.set(event.sequence, one)
     return new LogDelivery(event, one, calls)
   }
@@ -115,7 +115,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   /** What comes again; its bytes. */
   function takeFree(
     taken: EventDelivery[],
-    member: Holder,
+    member: LogConsumer,
     limit: number,
     maxBytes: number,
   ): number {
@@ -138,7 +138,12 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     for (; next < sequence; next++) progress.finish(next)
   }
 
-  function takeNew(taken: EventDelivery[], member: Holder, limit: number, maxBytes: number): void {
+  function takeNew(
+    taken: EventDelivery[],
+    member: LogConsumer,
+    limit: number,
+    maxBytes: number,
+  ): void {
     const most = Math.min(limit - taken.length, progress.acked + WINDOW - next + 1)
     if (most <= 0 || maxBytes <= 0) return
     const slice = log.read(topic, { from: next, limit: most, maxBytes, ...since })
@@ -157,7 +162,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     if (taken.length === 0 && slice.next !== undefined) setImmediate(pulls.wake)
   }
 
-  function take(member: Holder, limit: number, maxBytes: number): readonly EventDelivery[] {
+  function take(member: LogConsumer, limit: number, maxBytes: number): readonly EventDelivery[] {
     const taken: EventDelivery[] = []
     skipRemoved()
     const bytes = free.size > 0 ? takeFree(taken, member, limit, maxBytes) : 0
@@ -165,7 +170,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     return taken
   }
 
-  function leave(member: Holder): void {
+  function leave(member: LogConsumer): void {
     if (!members.delete(member)) return
     pulls.leave(member)
     for (const one of held.values()) {

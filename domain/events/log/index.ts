@@ -77,7 +77,7 @@ export function toForgetMs({ maxAgeMs }: EventRetention): number {
 }
 
 /** What of a log may stay. */
-export interface Kept {
+export interface Retention {
   /** The new first sequence: at most 1000 events are removed at a time. */
   readonly first: number
   /** Whether there is more to remove. */
@@ -85,13 +85,13 @@ export interface Kept {
 }
 
 /** Which events have to go. */
-export function toKept(
+export function toRetention(
   first: number,
   { last, bytes }: LogEnd,
   readMark: (sequence: number) => LogMark,
   { maxAgeMs, maxBytes }: EventRetention,
   nowMs: number,
-): Kept {
+): Retention {
   const isYoung = (sequence: number): boolean =>
     maxAgeMs === 0 || readMark(sequence).storedMs > nowMs - maxAgeMs
   const fits = (sequence: number): boolean =>

@@ -1,7 +1,7 @@
 import type { EventDelivery } from '../../../core/contracts/events.ts'
 
 /** Takes what there is for a member, which may be nothing. */
-export type Take<M> = (member: M, limit: number, maxBytes: number) => readonly EventDelivery[]
+export type Pull<M> = (member: M, limit: number, maxBytes: number) => readonly EventDelivery[]
 
 /** Members that wait for events, the one that has waited longest first. */
 export interface Pulls<M> {
@@ -22,7 +22,7 @@ interface Waiting<M> {
   readonly reject: (error: unknown) => void
 }
 
-export function createPulls<M>(take: Take<M>): Pulls<M> {
+export function createPulls<M>(take: Pull<M>): Pulls<M> {
   let waiting: Waiting<M>[] = []
 
   return {

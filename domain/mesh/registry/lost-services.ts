@@ -1,5 +1,5 @@
 import type { Service } from '../../../core/contracts/registry.ts'
-import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from '../limits.ts'
+import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from '../limits.ts'
 
 /** A service of other servers that cannot be reached. */
 export interface LostService {
@@ -69,7 +69,7 @@ export function createLostServices({ isReachable, nowMs }: LostServicesOptions):
       bytes += lost.bytes
       const forgotten: string[] = []
       for (const name of entries.keys()) {
-        if (entries.size <= MAX_DESTINATIONS && bytes <= MAX_TOLD_BYTES) break
+        if (entries.size <= MAX_DESTINATIONS && bytes <= MAX_ADVERTISED_BYTES) break
         release(name)
         forgotten.push(name)
       }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { commitIf } from '../../../domain/store/commit-if.ts'
-import { formatKept } from '../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import {
   openKey,
@@ -30,7 +30,7 @@ export async function readAccountKey(
     if (kept !== undefined) return kept
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-    const value = formatKept(sealKey(secretKeys, place, key))
+    const value = encodeRecord(sealKey(secretKeys, place, key))
     const ifVersion = record?.version ?? 0
     if (await commitIf(store, [{ table: TABLE, key: place, value, ifVersion }])) return key
   }

@@ -1,4 +1,4 @@
-import { formatKept } from '../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { parseTokenRecord, type SecretKeys, TABLE, toTokenKey } from '../records.ts'
 import { readAccountKey } from './account.ts'
@@ -61,7 +61,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
 
   const tokens = {
     async putToken(token: string, keyAuthorization: string) {
-      const value = formatKept({ keyAuthorization })
+      const value = encodeRecord({ keyAuthorization })
       const expiresMs = options.nowMs() + TOKEN_LIFE_MS
       await store.commit([{ table: TABLE, key: toTokenKey(token), value, expiresMs }])
     },

@@ -1,4 +1,4 @@
-import type { Ask } from '../on-demand-policy.ts'
+import type { OnDemandPolicy } from '../on-demand-policy.ts'
 
 export interface HourlyLimitOptions {
   /** Whether there is a certificate for a host: its renewal is not limited. */
@@ -17,7 +17,11 @@ const HOUR_MS = 3600 * 1000
  *
  * Rejections are reported at most once an hour, with their number: clients choose the names.
  */
-export function createHourlyLimit({ has, elapsedMs, onWarning }: HourlyLimitOptions): Ask {
+export function createHourlyLimit({
+  has,
+  elapsedMs,
+  onWarning,
+}: HourlyLimitOptions): OnDemandPolicy {
   /** Time of the first order, by host, in the order of time. */
   const names = new Map<string, number>()
   let reportedMs = Number.NEGATIVE_INFINITY

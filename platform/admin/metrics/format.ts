@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Told } from '../admin.ts'
+import type { AdminSource } from '../admin.ts'
 import type { Labels, Metric, Sample } from './samples.ts'
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8'
@@ -9,7 +9,10 @@ const LINES_A_TURN = 1000
 const TOTAL = '_total'
 
 /** The text of metrics: OpenMetrics 1.0, or the text format 0.0.4 of Prometheus. */
-export async function format(metrics: readonly Metric[], isOpenMetrics: boolean): Promise<Told> {
+export async function format(
+  metrics: readonly Metric[],
+  isOpenMetrics: boolean,
+): Promise<AdminSource> {
   let text = ''
   let lines = 0
   for (const metric of metrics) {

@@ -1,9 +1,9 @@
-import type { Measured } from '../../gateway/gateway-server.ts'
+import type { GatewayStats } from '../../gateway/gateway-server.ts'
 import { readGateway } from './read-gateway.ts'
 import { readProcess } from './read-process.ts'
 import type { Metric } from './samples.ts'
 
 /** What there is to tell of a gateway, and of the process that it runs in. */
-export async function readAll(measured: Measured): Promise<readonly Metric[]> {
+export async function readAll(measured: GatewayStats): Promise<readonly Metric[]> {
   return [...readGateway(measured), ...(await readProcess())]
 }

@@ -1,16 +1,16 @@
 import { X509Certificate } from 'node:crypto'
 import { bodyMemory } from '../../../core/limits/memory-budget.ts'
 import { cuts } from '../../../core/limits/request-buffers.ts'
-import type { TlsPair } from '../../../core/listener/tls/tls.ts'
+import type { Certificate } from '../../../core/listener/tls/tls.ts'
 import type { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
 import {
   CLASSES,
   METHODS,
-  OTHER,
+  OTHER_ROUTES,
   type RouteCounters,
 } from '../../../core/metrics/route-counters.ts'
 import type { ServiceInUse } from '../../../core/registry/service-cache.ts'
-import type { Measured } from '../../gateway/gateway-server.ts'
+import type { GatewayStats } from '../../gateway/gateway-server.ts'
 import { readVersion } from '../../process/version.ts'
 import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
 
@@ -20,7 +20,7 @@ const MS = 1 / 1000
 const MAX_SERVICES = 1000
 
 /** What a gateway has to tell at the moment. */
-export function readGateway(measured: Measured): Metric[] {
+export function readGateway(measured: GatewayStats): Metric[] {
   const samples = createSamples()
   const { metrics } = measured
   if (metrics !== undefined) readCounted(metrics, samples)
@@ -78,18 +78,18 @@ interface ServiceSums {
   draining: number
   connections: number
   active: number
-  awayMs: number
+  downForMs: number
 }
 
 /** By name: services of several domains may have the same. */
 function readServices(services: readonly ServiceInUse[], samples: Samples): void {
   const sums = new Map<string, ServiceSums>()
-  for (const { upstream, awayMs } of services) {
+  for (const { upstream, downForMs } of services) {
     const isKnown = sums.has(upstream.name) || sums.size < MAX_SERVICES
-    const name = isKnown ? upstream.name : OTHER
+    const name = isKnown ? upstream.name : OTHER_ROUTES
     const sum = sums.get(name) ?? {
       ...{ usable: 0, ejected: 0, draining: 0 },
-      ...{ connections: 0, active: 0, awayMs: 0 },
+      ...{ connections: 0, active: 0, downForMs: 0 },
     }
     sums.set(name, sum)
     for (const { ejectedUntilMs, draining, connections, active } of upstream.nodes) {
@@ -97,24 +97,24 @@ function readServices(services: readonly ServiceInUse[], samples: Samples): void
       sum.connections += connections
       sum.active += active
     }
-    sum.awayMs = Math.max(sum.awayMs, awayMs)
+    sum.downForMs = Math.max(sum.downForMs, downForMs)
   }
   for (const [service, sum] of sums) {
     for (const state of ['usable', 'ejected', 'draining'] as const)
       samples.add('nodes', sum[state], { service, state })
     samples.add('upstreamConnections', sum.connections, { service })
     samples.add('upstreamActive', sum.active, { service })
-    samples.add('registryAge', sum.awayMs * MS, { service })
+    samples.add('registryAge', sum.downForMs * MS, { service })
   }
 }
 
-function readBroker({ broker }: Measured, samples: Samples): void {
+function readBroker({ broker }: GatewayStats, samples: Samples): void {
   if (broker === undefined) return
   samples.add('brokerDrops', broker.dropped, { queue: 'server' })
   samples.add('brokerDrops', broker.droppedRemotely, { queue: 'subscriber' })
 }
 
-function readCaches(measured: Measured, samples: Samples): void {
+function readCaches(measured: GatewayStats, samples: Samples): void {
   const caches = measured.caches()
   // One for all of them.
   const { hits, misses } = caches[0]!.counts
@@ -128,10 +128,10 @@ function readCaches(measured: Measured, samples: Samples): void {
 
 /** The name of a certificate that has none of DNS, but of addresses. */
 const NO_NAME = '*'
-const ends = new WeakMap<TlsPair, number>()
+const ends = new WeakMap<Certificate, number>()
 
 /** Of each name the certificate that is served for it: the first one. One without names is served where it is the default. */
-function readCertificates(pairs: readonly TlsPair[], samples: Samples): void {
+function readCertificates(pairs: readonly Certificate[], samples: Samples): void {
   const told = new Set<string>()
   for (const [i, pair] of pairs.entries()) {
     const names = i === 0 && pair.names.length === 0 ? [NO_NAME] : pair.names
@@ -143,7 +143,7 @@ function readCertificates(pairs: readonly TlsPair[], samples: Samples): void {
   }
 }
 
-function readEnd(pair: TlsPair): number {
+function readEnd(pair: Certificate): number {
   let seconds = ends.get(pair)
   if (seconds === undefined) {
     seconds = Math.floor(Date.parse(new X509Certificate(pair.cert).validTo) / 1000)

@@ -1,30 +1,30 @@
 import { type Chain, runSteps, type Stage } from '../../../core/chain.ts'
-import type { Gate, Rule } from '../../../core/contracts/auth.ts'
+import type { Authorizer, Rule } from '../../../core/contracts/auth.ts'
 import type { Registry } from '../../../core/contracts/registry.ts'
 import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 import type { HeaderList } from '../../../core/http/headers.ts'
-import { Guard } from '../../../core/listener/request-validator.ts'
+import { RequestValidator } from '../../../core/listener/request-validator.ts'
 import { toRoute } from '../../../core/route.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
 import type { Pool } from '../../../core/upstream/pool/pool.ts'
 import type { UpstreamOptions } from '../../../core/upstream/upstream.ts'
-import type { Closing } from '../../../lib/async/disposer.ts'
-import { isDoneIn } from '../../../lib/async/settles-within.ts'
-import { inTime } from '../../../lib/async/with-timeout.ts'
+import type { Disposer } from '../../../lib/async/disposer.ts'
+import { settlesWithin } from '../../../lib/async/settles-within.ts'
+import { withTimeout } from '../../../lib/async/with-timeout.ts'
 import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
 import type { Configuration } from '../../config/load.ts'
 import { planPlugins } from '../../plugins/plan.ts'
 import type { Log } from '../../process/log.ts'
 import type { EventSinks } from '../handlers.ts'
-import { openDeciding } from '../pipeline.ts'
+import { openPipeline } from '../pipeline.ts'
 import { createUpstreams } from '../upstreams.ts'
 import type { Domains } from './domains.ts'
 import { areEncodedSlashesServed } from './encoded-slashes.ts'
 import { toWhy } from './explain-why.ts'
 
 /** The request that is asked about. */
-export interface AskedRequest {
+export interface ExplainedRequest {
   /** In whatever case. */
   readonly method: string
   /** Path, and query behind a `?`. */
@@ -82,7 +82,7 @@ export interface ExplainedNode {
 
 export interface ExplainOptions {
   readonly configuration: Configuration
-  readonly gate: Gate | undefined
+  readonly gate: Authorizer | undefined
   /** As of a gateway that runs. @default by the settings */
   readonly registry?: Registry
   readonly domains?: Domains
@@ -103,9 +103,9 @@ const TOPIC = 'topic'
  *   {@link GatewayError} 504 when nothing is decided in 10 s.
  */
 export async function explain(
-  asked: AskedRequest,
+  asked: ExplainedRequest,
   { configuration, gate, registry: given, domains, log }: ExplainOptions,
-  closing: Closing,
+  closing: Disposer,
 ): Promise<Explanation> {
   const { request, malformed } = toTestRequest(
     asked,
@@ -116,7 +116,7 @@ export async function explain(
     reach = resolve
   })
   const rulings: ExplainedRuling[] = []
-  const { registry, routing, buildChain } = await openDeciding(
+  const { registry, routing, buildChain } = await openPipeline(
     {
       configuration,
       registry: given,
@@ -128,7 +128,7 @@ export async function explain(
     },
     closing,
   )
-  if (routing.ready !== undefined) await isDoneIn(routing.ready, REGISTRY_MS)
+  if (routing.ready !== undefined) await settlesWithin(routing.ready, REGISTRY_MS)
   const { chain, handlerOf } = await buildChain(configuration, planPlugins(configuration))
   closing.add(() => chain.close(() => {}))
   const passed: Stage[] = []
@@ -151,7 +151,7 @@ export async function explain(
   if (body.length > 0) x.sendBody(body, true)
   const sent = reached.then((where) => where || x.node)
   const answered = x.done.then(() => undefined)
-  const sentTo = await inTime(Promise.race([answered, sent]), ANSWER_MS).catch((cause) => {
+  const sentTo = await withTimeout(Promise.race([answered, sent]), ANSWER_MS).catch((cause) => {
     const detail = `nothing is decided within ${ANSWER_MS} ms`
     throw new GatewayError(GATEWAY_ID, 504, detail, { cause })
   })
@@ -178,7 +178,7 @@ export async function explain(
 
 /** As a listener hands it over: judged, and without the fields that end at the port. */
 function toTestRequest(
-  { method, path, headers, body = '' }: AskedRequest,
+  { method, path, headers, body = '' }: ExplainedRequest,
   encodedSlashes: boolean,
 ): {
   readonly request: TestRequest
@@ -188,7 +188,7 @@ function toTestRequest(
     [values].flat().map((value) => [name.toLowerCase(), value] as const),
   )
   const has = (wanted: string) => fields.some(([name]) => name === wanted)
-  const guard = new Guard(false, encodedSlashes)
+  const guard = new RequestValidator(false, encodedSlashes)
   if (!has('host')) guard.add('host', 'localhost')
   if (body !== '' && !has('content-length') && !has('transfer-encoding'))
     guard.add('content-length', String(Buffer.byteLength(body)))
@@ -220,7 +220,7 @@ function toTold(chain: Chain, passed: Stage[]): Chain {
   return { ...chain, steps }
 }
 
-function noteRulings(gate: Gate, rulings: ExplainedRuling[]): Gate {
+function noteRulings(gate: Authorizer, rulings: ExplainedRuling[]): Authorizer {
   return {
     ...gate,
     async judge(access) {
@@ -266,7 +266,7 @@ function toSinks(reach: () => void): EventSinks {
 
 async function listNames(registry: Registry): Promise<readonly string[]> {
   try {
-    const services = await inTime(Promise.resolve(registry.listServices()), REGISTRY_MS)
+    const services = await withTimeout(Promise.resolve(registry.listServices()), REGISTRY_MS)
     return [...new Set(services.map(({ name }) => name))].sort()
   } catch {
     // That it does not answer is what the request was told, or the log.

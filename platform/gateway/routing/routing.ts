@@ -1,7 +1,7 @@
 import type { Step } from '../../../core/chain.ts'
 import type { Registry } from '../../../core/contracts/registry.ts'
 import type { Exchange } from '../../../core/exchange.ts'
-import { Directory, type DirectoryOptions } from '../../../core/registry/service-cache.ts'
+import { ServiceCache, type ServiceCacheOptions } from '../../../core/registry/service-cache.ts'
 import type { Resolver } from '../../../core/route.ts'
 import { RouteCache } from '../../../core/route-cache.ts'
 import { createRouter, type RouterOptions } from '../../../core/router.ts'
@@ -18,7 +18,7 @@ export interface Routing {
   /** Settled once requests are routed by what the registry says; undefined: they are already. */
   readonly ready: Promise<void> | undefined
   /** The services in use: of the default domain first, then of those there are besides. */
-  readonly directories: () => readonly Directory[]
+  readonly directories: () => readonly ServiceCache[]
   /** Their caches, in the same order. */
   readonly caches: () => readonly RouteCache[]
   /** Takes over how nodes are chosen; `gone` are services of which no node is missing any more. */
@@ -29,7 +29,7 @@ export interface Routing {
 /** One that others stand on. */
 export interface OwnRouting extends Routing {
   readonly resolver: Resolver
-  readonly directory: Directory
+  readonly directory: ServiceCache
   /** The directory, and what it falls back on. */
   readonly finder: Finder
 }
@@ -40,7 +40,7 @@ export interface RoutingOptions {
   readonly resolver: Resolver
   /** Asked for services that the registry does not have. */
   readonly fallback?: Finder
-  readonly directory: DirectoryOptions
+  readonly directory: ServiceCacheOptions
   readonly router: Omit<RouterOptions, 'resolver' | 'directory'>
 }
 
@@ -48,7 +48,7 @@ export interface RoutingOptions {
 export function createRouting(options: RoutingOptions): OwnRouting {
   const { registry, resolver, fallback, router } = options
   const { cache = new RouteCache() } = router
-  const directory = new Directory(registry, options.directory)
+  const directory = new ServiceCache(registry, options.directory)
   const finder = fallback === undefined ? directory : withFallback(directory, fallback)
   return {
     resolver,

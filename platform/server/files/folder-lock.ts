@@ -107,7 +107,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
  *
  * @throws {Error} when it cannot be read.
  */
-export async function findFolderHolder(folder: string): Promise<string | undefined> {
+export async function findLockOwner(folder: string): Promise<string | undefined> {
   const numbers = listLocks(folder)
   const paths = createPaths(folder)
   try {

@@ -6,7 +6,7 @@ import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
  *
  * @throws {Error} with one line.
  */
-export async function writeOwnerFile(file: string, text: string): Promise<void> {
+export async function writePrivateFile(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`
   try {
     await writeFile(draft, text, { mode: 0o600, flush: true, flag: 'wx' })
@@ -18,7 +18,7 @@ export async function writeOwnerFile(file: string, text: string): Promise<void> 
 }
 
 /** What a file holds; undefined: it is not there, or cannot be read. */
-export async function readOwnerFile(file: string): Promise<string | undefined> {
+export async function readPrivateFile(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch(() => undefined)
 }
 

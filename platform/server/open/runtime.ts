@@ -7,7 +7,7 @@ import type { ServiceLog } from '../../../sdk/log/service-log.ts'
 import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { DataFolder } from '../files/data-folder.ts'
-import { createRuntimeDoors } from '../instance-registrar.ts'
+import { createInstanceRegistrar } from '../instance-registrar.ts'
 import type { ServerRegistries } from '../server-registries.ts'
 
 export interface OpenRuntimeOptions {
@@ -45,7 +45,7 @@ export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime>
     })
   }
   const { createProcessRuntime } = await import('../../../adapters/runtime/process.ts')
-  const doors = createRuntimeDoors({
+  const doors = createInstanceRegistrar({
     registryOf: (namespace) =>
       namespace === DEFAULT_NAMESPACE ? registries.registry : registries.create(namespace),
     log,

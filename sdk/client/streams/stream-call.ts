@@ -3,7 +3,7 @@ import { json } from '../../codec/codec.ts'
 import { parseReply } from '../../codec/reply-body.ts'
 import { rejectTyped } from '../../errors.ts'
 import { RoutedCall } from '../balanced-call.ts'
-import type { CallOwner, CallPlan } from '../call-options.ts'
+import type { CallPlan, CallRouter } from '../call-options.ts'
 import { toLocalValue } from '../in-process.ts'
 import { BodyStream } from './body-stream.ts'
 
@@ -39,7 +39,7 @@ export class StreamCall extends RoutedCall {
   #starting: Starting[] = []
 
   /** @param requests one request; or several, anything that can be iterated but text; or undefined: they are sent by {@link send}. */
-  constructor(owner: CallOwner, plan: CallPlan, requests: unknown) {
+  constructor(owner: CallRouter, plan: CallPlan, requests: unknown) {
     super(owner, { ...plan, retries: 0 }, owner.closing)
     this.stream = true
     this.#requests = requests

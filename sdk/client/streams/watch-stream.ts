@@ -1,4 +1,4 @@
-import { isNotTaken } from '../../../core/auth/policy/decision.ts'
+import { isInvalidToken } from '../../../core/auth/policy/decision.ts'
 import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { unavailable } from '../../errors.ts'
@@ -93,7 +93,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
             end()
             // The service that watches stops.
             if (error instanceof ClientClosedError) break
-            throw hasBegun && error instanceof GatewayError && isNotTaken(error)
+            throw hasBegun && error instanceof GatewayError && isInvalidToken(error)
               ? unavailable(service, AGAIN, { cause: error })
               : error
           }

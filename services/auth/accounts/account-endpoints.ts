@@ -1,11 +1,11 @@
-import { toNotTaken } from '../../../core/auth/policy/decision.ts'
+import { invalidToken } from '../../../core/auth/policy/decision.ts'
 import { Type } from '../../../core/schema.ts'
 import { mustBeAdmin, mustBeMember } from '../../../sdk/auth/account-checks.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { type Endpoints, endpoint } from '../../../sdk/service/endpoint.ts'
 import type { Audit } from '../audit.ts'
 import type { AttemptLogin } from '../login-throttle.ts'
-import { idOf, namespaceOf, Options, secret, ToldAccount, text, toMessage } from '../messages.ts'
+import { AccountView, idOf, namespaceOf, Options, secret, text, toMessage } from '../messages.ts'
 import type { Accounts } from './accounts.ts'
 
 export interface AccountEndpointsOptions {
@@ -34,7 +34,7 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
     const isStored = async () => (await accounts.find(caller.issuer, caller.id)) !== undefined
     const wasStored = await isStored()
     const done = deletion.then(async () => {
-      if (wasStored && !(await isStored())) throw toNotTaken(errorId)
+      if (wasStored && !(await isStored())) throw invalidToken(errorId)
       return accounts.delete(account.namespace, account.id, errorId)
     })
     deletion = done.catch(() => {})
@@ -51,7 +51,7 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
         after: text('Id behind which to go on: the next of a page.'),
       }),
       response: Type.Object({
-        accounts: Type.Array(ToldAccount),
+        accounts: Type.Array(AccountView),
         next: Type.Optional(Type.String({ description: 'There are more: list after this id.' })),
       }),
       async handle({ options, limit: wanted, after }, ctx) {

@@ -4,12 +4,12 @@ import {
   isWorkloadScope,
   parseWorkloadScope,
 } from '../../../core/auth/policy/account-rights.ts'
-import type { HashTurn, SecretHasher } from '../../../core/auth/token/secret-hash.ts'
+import type { HashSlot, SecretHasher } from '../../../core/auth/token/secret-hash.ts'
 import type { Account } from '../../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../../core/contracts/store.ts'
 import { isReservedName } from '../../../core/registry/built-in-services.ts'
 import { commitIf } from '../../../domain/store/commit-if.ts'
-import { formatKept } from '../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import {
@@ -96,7 +96,7 @@ export interface Accounts {
     idOrName: string,
     secret: string,
     errorId: string,
-    turn?: HashTurn,
+    turn?: HashSlot,
   ) => Promise<AccountRecord>
   /** In the order of their ids, a page at a time. */
   readonly list: (
@@ -121,7 +121,7 @@ export interface Accounts {
     id: string,
     secrets: { readonly old: string | undefined; readonly new: string },
     errorId: string,
-    turn?: HashTurn,
+    turn?: HashSlot,
   ) => Promise<void>
   /** Replaces the scopes of an account and revokes its tokens; one that has exactly these is left alone. @returns whether they were others. */
   readonly setScopes: (
@@ -167,7 +167,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
     const { issuer, id } = account
     const now = nowMs()
     const since = nextSecond(now)
-    const value = formatKept({ ...account, since })
+    const value = encodeRecord({ ...account, since })
     return commitIf(store, [
       { table: TABLE, key: toAccountKey(issuer, id), value, ifVersion },
       revokeAccount(issuer, id, since, now),
@@ -193,11 +193,11 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       }
       const key = toAccountKey(namespace, id)
       const made = await commitIf(store, [
-        { table: TABLE, key, value: formatKept(account), ifVersion: 0 },
+        { table: TABLE, key, value: encodeRecord(account), ifVersion: 0 },
         {
           table: TABLE,
           key: toNameKey(namespace, name),
-          value: formatKept({ id }),
+          value: encodeRecord({ id }),
           ifVersion: 0,
         },
       ])
@@ -314,7 +314,7 @@ function checkClaims(
 }
 
 /** Hashes of new secrets are ordered by callers that are known: by namespace, before logins of unknown addresses. */
-function turnOf(namespace: string): HashTurn {
+function turnOf(namespace: string): HashSlot {
   return { key: `namespace ${namespace}`, hasPriority: true }
 }
 

@@ -1,6 +1,6 @@
 import { isOperator } from '../../../core/auth/policy/account-rights.ts'
-import { judgeByRules, toDenied } from '../../../core/auth/policy/decision.ts'
-import type { Account, Gate, Resource } from '../../../core/contracts/auth.ts'
+import { judgeByRules, toAccessDenied } from '../../../core/auth/policy/decision.ts'
+import type { Account, Authorizer, Resource } from '../../../core/contracts/auth.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Context } from '../../../sdk/context.ts'
 import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
@@ -22,7 +22,7 @@ const TOKEN: Resource = { type: 'service', name: 'auth', endpoint: 'Auth.Token' 
 const ALLOW = (): void => {}
 
 /** @param gate undefined: no rules are enforced. */
-export function createAdmitLogin(gate: Gate | undefined): AdmitLogin {
+export function createAdmitLogin(gate: Authorizer | undefined): AdmitLogin {
   return async (ctx, logIn) => {
     const target = { namespace: ctx.namespace, domain: DEFAULT_NAMESPACE, resource: TOKEN }
     const caller = ctx.account as Account | undefined
@@ -30,10 +30,10 @@ export function createAdmitLogin(gate: Gate | undefined): AdmitLogin {
     if (isGranted) return logIn(ALLOW)
     try {
       return await logIn((account) => {
-        if (!isOperator(account)) throw toDenied(TOKEN, account)
+        if (!isOperator(account)) throw toAccessDenied(TOKEN, account)
       })
     } catch (error) {
-      if (error instanceof GatewayError && error.code === 400) throw toDenied(TOKEN, caller)
+      if (error instanceof GatewayError && error.code === 400) throw toAccessDenied(TOKEN, caller)
       throw error
     }
   }

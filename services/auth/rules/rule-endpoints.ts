@@ -1,6 +1,6 @@
 import { ADMIN, isOperator } from '../../../core/auth/policy/account-rights.ts'
 import { toJudged } from '../../../core/auth/policy/endpoint-rules.ts'
-import { RuleBook } from '../../../core/auth/policy/policy.ts'
+import { Policy } from '../../../core/auth/policy/policy.ts'
 import { isAlwaysAllowed } from '../../../core/auth/policy/repair-calls.ts'
 import type { AuthSource, Rule } from '../../../core/contracts/auth.ts'
 import { type TUnsafe, Type } from '../../../core/schema.ts'
@@ -23,7 +23,7 @@ import {
   Resource,
   type RuleMessage,
   RuleOfCaller,
-  ToldRule,
+  RuleView,
   text,
 } from '../messages.ts'
 import { isEnforcer, type Watchers } from '../watchers.ts'
@@ -48,7 +48,7 @@ interface RuleNews {
 
 const News: TUnsafe<RuleNews> = Type.Unsafe(
   Type.Object({
-    rules: Type.Array(ToldRule),
+    rules: Type.Array(RuleView),
     more: Type.Boolean({ description: 'Whether the next message goes on with the same list.' }),
   }),
 )
@@ -135,7 +135,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
       readOnly: true,
       description: 'The rules of the namespace, in the order of their ids.',
       request: Type.Object({ options: Options }),
-      response: Type.Object({ rules: Type.Array(ToldRule) }),
+      response: Type.Object({ rules: Type.Array(RuleView) }),
       async handle({ options }, ctx) {
         const namespace = namespaceOf(options, ctx)
         mustBeMember(ctx, namespace, idOf(ctx))
@@ -157,7 +157,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
       }),
       response: Type.Object({
         granted: Type.Boolean(),
-        rule: Type.Optional(ToldRule),
+        rule: Type.Optional(RuleView),
         namespace: Type.String({ description: 'Whose rules decide.' }),
         warning: Warning,
       }),
@@ -176,7 +176,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         const mismatch = await findMismatch(findService, places, resource)
         const warning = mismatch === undefined ? {} : { warning: mismatch }
         const judge = async (where: string) => {
-          const book = new RuleBook(where, await rules.list(where, ctx.signal))
+          const book = new Policy(where, await rules.list(where, ctx.signal))
           const { type, name, endpoint } = resource
           const { granted, rule } = book.caller(account).access(type, name, toJudged(endpoint))
           return rule === undefined

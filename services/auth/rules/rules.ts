@@ -1,10 +1,10 @@
 import { isOperator } from '../../../core/auth/policy/account-rights.ts'
 import { DEFAULT_RULE } from '../../../core/auth/policy/default-rule.ts'
-import { type Judged, RuleBook } from '../../../core/auth/policy/policy.ts'
+import { Policy, type SubjectRules } from '../../../core/auth/policy/policy.ts'
 import type { Rule } from '../../../core/contracts/auth.ts'
 import { noQuota, type Quota } from '../../../core/limits/quota.ts'
 import { commitIf } from '../../../domain/store/commit-if.ts'
-import { formatKept } from '../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import { readAll } from '../../../domain/store/read-all.ts'
 import type { Store, StoreWrite } from '../../../domain/store/store.ts'
 import { badRequest, conflict, unavailable } from '../../../sdk/errors.ts'
@@ -27,7 +27,7 @@ export interface RuleChange {
   /** Even if nobody can log in any more, or who does it cannot undo it. @default false */
   readonly force?: boolean
   /** @default nobody whose rights matter */
-  readonly caller?: Judged
+  readonly caller?: SubjectRules
 }
 
 /** Rules of all namespaces. Each function throws errors of the id it is given: 400 for what is wrong with a request. */
@@ -96,7 +96,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
       const head = {
         table: TABLE,
         key: toRulesHeadKey(namespace),
-        value: formatKept({}),
+        value: encodeRecord({}),
         ifVersion: version,
       }
       const first =
@@ -145,16 +145,16 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
 }
 
 function toWrite(namespace: string, rule: Rule): StoreWrite {
-  return { table: TABLE, key: toRuleKey(namespace, rule.id), value: formatKept(rule) }
+  return { table: TABLE, key: toRuleKey(namespace, rule.id), value: encodeRecord(rule) }
 }
 
 /** What could be done before a change, and not after, and had better be; undefined: nothing. */
 function findLost(
   namespace: string,
-  caller: Judged | undefined,
+  caller: SubjectRules | undefined,
   versions: readonly [before: readonly Rule[], after: readonly Rule[]],
 ): string | undefined {
-  const [before, after] = versions.map((rules) => new RuleBook(namespace, rules))
+  const [before, after] = versions.map((rules) => new Policy(namespace, rules))
   if (canLogIn(before!) && !canLogIn(after!))
     return 'no rule allows logins after this change: only operators can log in'
   // Rules of this namespace do not apply to accounts of others, and no rule denies operators.
@@ -165,12 +165,12 @@ function findLost(
 }
 
 /** Whether who has no token may ask for one. */
-function canLogIn(book: RuleBook): boolean {
+function canLogIn(book: Policy): boolean {
   return book.caller(undefined).call('auth', 'Auth.Token').granted
 }
 
 /** Whether an account may make and delete rules, as far as rules are concerned. */
-function canChange(book: RuleBook, account: Judged): boolean {
+function canChange(book: Policy, account: SubjectRules): boolean {
   const caller = book.caller(account)
   return ['Rules.Create', 'Rules.Delete'].every((endpoint) => caller.call('auth', endpoint).granted)
 }

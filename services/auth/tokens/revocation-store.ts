@@ -1,7 +1,7 @@
 import { SKEW_S, TOKEN_LIFE_MAX_S } from '../../../core/auth/token/access-token.ts'
 import { type Revocation, Revocations } from '../../../core/auth/token/revocations.ts'
 import type { Session } from '../../../core/contracts/auth.ts'
-import { formatKept } from '../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store, StoreWrite } from '../../../domain/store/store.ts'
 import { watchRecords } from '../../../domain/store/watch-records.ts'
 import {
@@ -93,5 +93,5 @@ export function nextSecond(nowMs: number): number {
 }
 
 function toWrite(key: string, revocation: Revocation): StoreWrite {
-  return { table: TABLE, key, value: formatKept(revocation), expiresMs: revocation.ends }
+  return { table: TABLE, key, value: encodeRecord(revocation), expiresMs: revocation.ends }
 }

@@ -6,7 +6,7 @@ import {
   TOKEN_LIFE_MAX_S,
 } from '../../../core/auth/token/access-token.ts'
 import { commitIf } from '../../../domain/store/commit-if.ts'
-import { formatKept } from '../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store, StoreWrite } from '../../../domain/store/store.ts'
 import { watchRecords } from '../../../domain/store/watch-records.ts'
 import { conflict, unavailable } from '../../../sdk/errors.ts'
@@ -163,13 +163,13 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   async function add(record: KeyRecord, drop: boolean): Promise<boolean> {
     const key = toKeyKey(record.id)
     const ifVersion = kept.get(key)?.version ?? 0
-    const writes: StoreWrite[] = [{ table: TABLE, key, value: formatKept(record), ifVersion }]
+    const writes: StoreWrite[] = [{ table: TABLE, key, value: encodeRecord(record), ifVersion }]
     for (const [key, { version, expiresMs, record: other }] of kept) {
       if (other.id === record.id) continue
       const place = { table: TABLE, key, ifVersion: version }
       if (drop) writes.push(place)
       else if (expiresMs === 0)
-        writes.push({ ...place, value: formatKept(other), expiresMs: nowMs() + BEHIND_MS })
+        writes.push({ ...place, value: encodeRecord(other), expiresMs: nowMs() + BEHIND_MS })
     }
     const versions = await commitIf(store, writes)
     await watched.refresh()

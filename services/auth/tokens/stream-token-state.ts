@@ -5,14 +5,14 @@ import type { Revoked } from './revocation-store.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /** What tokens are judged by, as it is told to who watches. */
-export interface TokenNews {
+export interface TokenState {
   /** All of them. */
   readonly keys: readonly PublicJwk[]
   /** Those that have not been told before. */
   readonly revoked: readonly Revocation[]
 }
 
-export interface TellTokensOptions {
+export interface StreamTokenStateOptions {
   readonly keys: SigningKeys
   readonly revoked: Revoked
   readonly signal: AbortSignal
@@ -24,18 +24,20 @@ export interface TellTokensOptions {
 const PAGE = 1000
 
 /** What tokens are judged by, at once and after each change, until `signal` aborts. */
-export async function* tellTokens(options: TellTokensOptions): AsyncIterable<TokenNews> {
+export async function* streamTokenState(
+  options: StreamTokenStateOptions,
+): AsyncIterable<TokenState> {
   const { keys, revoked, signal, isFor } = options
   const waiting: Revocation[] = []
-  const news = follow<TokenNews>(signal, {
+  const news = follow<TokenState>(signal, {
     read: () => ({ keys: toJwks(keys.all()), revoked: waiting.splice(0) }),
-    watch(onNews) {
+    watch(onUpdate) {
       waiting.push(...revoked.list().filter(isFor))
-      const stopKeys = keys.onChange(onNews)
+      const stopKeys = keys.onChange(onUpdate)
       const stopRevoked = revoked.onRevoked((added) => {
         const told = added.filter(isFor)
         waiting.push(...told)
-        if (told.length > 0) onNews()
+        if (told.length > 0) onUpdate()
       })
       return () => {
         stopKeys()

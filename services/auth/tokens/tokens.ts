@@ -4,7 +4,7 @@ import { TokenError } from '../../../core/auth/token/token-error.ts'
 import type { Account, Session } from '../../../core/contracts/auth.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { commitIf } from '../../../domain/store/commit-if.ts'
-import { formatKept } from '../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { badRequest, unavailable } from '../../../sdk/errors.ts'
 import type { Accounts } from '../accounts/accounts.ts'
@@ -148,7 +148,7 @@ export function createTokens(options: TokensOptions): Tokens {
       const key = toFamilyKey(familyOf(token))
       const expiresMs = nowMs() + UNUSED_MS
       try {
-        await store.commit([{ table: TABLE, key, value: formatKept(family), expiresMs }])
+        await store.commit([{ table: TABLE, key, value: encodeRecord(family), expiresMs }])
       } catch (error) {
         // Whoever logs in can read: the login is one until its access token ends.
         if (!isFull(error)) throw error
@@ -184,7 +184,12 @@ export function createTokens(options: TokensOptions): Tokens {
         const { namespace, began } = family
         const used = [...listRecent(family, now), { hash, seed, usedMs: now }].slice(-USED_MAX)
         const rotated = { namespace, account: family.account, began, hash: toHash(next), used }
-        const write = { table: TABLE, key, value: formatKept(rotated), expiresMs: now + UNUSED_MS }
+        const write = {
+          table: TABLE,
+          key,
+          value: encodeRecord(rotated),
+          expiresMs: now + UNUSED_MS,
+        }
         try {
           const written = await commitIf(store, [{ ...write, ifVersion: record.version }])
           if (written !== undefined) return toPair(account, next, lifeS)

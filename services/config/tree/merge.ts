@@ -1,5 +1,5 @@
 import { badRequest } from '../../../sdk/errors.ts'
-import type { GivenMap, GivenNode } from './parse-value.ts'
+import type { ConfigInput, ConfigInputMap } from './parse-value.ts'
 import { formatPath } from './path.ts'
 import { type ConfigMap, type ConfigNode, EMPTY, holdsSecret, isMap, MASK } from './tree.ts'
 
@@ -36,14 +36,14 @@ export interface Merged {
 export function setNode(
   tree: ConfigMap,
   names: readonly string[],
-  given: GivenNode,
+  given: ConfigInput,
   { secret, sealer, id }: MergeOptions,
 ): Merged {
   const newlySecret: (readonly string[])[] = []
 
   function merge(
     old: ConfigNode | undefined,
-    next: GivenNode,
+    next: ConfigInput,
     path: readonly string[],
     isSecret: boolean,
   ): ConfigNode {
@@ -61,7 +61,7 @@ export function setNode(
 
   function mergeMap(
     old: ConfigNode | undefined,
-    next: GivenMap,
+    next: ConfigInputMap,
     path: readonly string[],
     isSecret: boolean,
   ): ConfigMap {
@@ -88,6 +88,6 @@ export function setNode(
 
   if (names.length === 0 && typeof given === 'string')
     throw badRequest(id, 'request.value.data must be an object where the path is empty')
-  const wrapped = names.reduceRight<GivenNode>((inner, name) => new Map([[name, inner]]), given)
+  const wrapped = names.reduceRight<ConfigInput>((inner, name) => new Map([[name, inner]]), given)
   return { tree: merge(tree, wrapped, [], secret) as ConfigMap, newlySecret }
 }

@@ -5,8 +5,8 @@ import { badRequest } from '../../../sdk/errors.ts'
 import { formatPath, isName, MAX_DEPTH, MAX_PATH_BYTES, NAME_RULE } from './path.ts'
 
 /** A value somebody sets: an object is a map, of anything else the JSON text, without blanks. */
-export type GivenNode = string | GivenMap
-export type GivenMap = ReadonlyMap<string, GivenNode>
+export type ConfigInput = string | ConfigInputMap
+export type ConfigInputMap = ReadonlyMap<string, ConfigInput>
 
 const WHAT = 'request.value.data'
 
@@ -17,16 +17,16 @@ const WHAT = 'request.value.data'
  *
  * @throws {GatewayError} 400 when it is not JSON, is nested too deep, names something twice or something no path can name.
  */
-export function parseValue(data: string, path: readonly string[], id: string): GivenNode {
+export function parseValue(data: string, path: readonly string[], id: string): ConfigInput {
   const value = parseJson(data, WHAT, id)
   const isObject = typeof value === 'string' && isJsonObject(value)
   if (isObject) parseJson(value, WHAT, id)
   const text = isObject ? value : data
   let at = skipBlanks(text, 0)
 
-  const read = (names: readonly string[]): GivenNode => {
+  const read = (names: readonly string[]): ConfigInput => {
     if (text[at] !== '{') return readLeaf(names.length)
-    const map = new Map<string, GivenNode>()
+    const map = new Map<string, ConfigInput>()
     readMembers(names.length, (name) => {
       if (!isName(name))
         throw badRequest(

@@ -1,5 +1,5 @@
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
-import { ask } from '../query.ts'
+import { queryRegistry } from '../query.ts'
 
 /** A version as a registry lists it. */
 export interface Listed {
@@ -14,7 +14,7 @@ const BATCH = 16
  * The same, one after the other, with their nodes, where their registry lists them without: a question for each.
  *
  * @param id of the error.
- * @throws {GatewayError} as {@link ask}.
+ * @throws {GatewayError} as {@link queryRegistry}.
  */
 export async function* withNodes<T extends Listed>(
   listed: readonly T[],
@@ -32,7 +32,7 @@ async function complete<T extends Listed>(batch: readonly T[], id: string): Prom
     const { registry, service } = item
     const { name, version, nodes } = service
     if (nodes.length > 0) return item
-    const versions = await ask(registry, id, () => registry.getService(name))
+    const versions = await queryRegistry(registry, id, () => registry.getService(name))
     const found = versions.find((other) => other.version === version)
     return found === undefined ? item : { ...item, service: found }
   })

@@ -3,7 +3,7 @@ import { canActAs, isAdminOf, isWorkload } from '../../../core/auth/policy/accou
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
 import type { Account, Context } from '../../../sdk/context.ts'
 import { conflict } from '../../../sdk/errors.ts'
-import { ask } from '../query.ts'
+import { queryRegistry } from '../query.ts'
 
 /** Metadata of a node: the account that registered it, or for whose program the runtime did. Callers cannot set it. */
 export const OWNER = 'mx-owner'
@@ -29,7 +29,7 @@ export interface NameScope {
  *
  * @param change registers or removes the nodes of `service`.
  * @param id of the error.
- * @throws {GatewayError} as {@link mustOwnName}, and what `change` throws. Rejects.
+ * @throws {GatewayError} as {@link requireOwnName}, and what `change` throws. Rejects.
  */
 export type ChangeAsOwner = (
   service: Service,
@@ -44,7 +44,7 @@ export function createOwnedChanges(): ChangeAsOwner {
   /** The latest of each name. */
   const changes = new Map<string, Promise<void>>()
   return async (service, scope, ctx, id, change) => {
-    const check = (): Promise<boolean> => mustOwnName(service, scope, ctx.account, id)
+    const check = (): Promise<boolean> => requireOwnName(service, scope, ctx.account, id)
     if (await check()) return change()
     const key = `${scope.namespace}/${service.name}`
     const checkAndChange = async (): Promise<void> => {
@@ -75,7 +75,7 @@ export function createOwnedChanges(): ChangeAsOwner {
  * @returns whether the account keeps the right to change these nodes, whatever other accounts register meanwhile.
  * @throws {GatewayError} 409
  */
-export async function mustOwnName(
+export async function requireOwnName(
   { name, version, nodes }: Service,
   { registry, namespace }: NameScope,
   account: Account | undefined,
@@ -84,7 +84,7 @@ export async function mustOwnName(
   if (account === undefined || isAdminOf(account, namespace)) return true
   if (isWorkload(account) && canActAs(account, namespace, name)) return true
   const own = toOwner(account)
-  const versions = await ask(registry, id, () => registry.getService(name))
+  const versions = await queryRegistry(registry, id, () => registry.getService(name))
   const there = versions.find((one) => one.version === version)?.nodes ?? []
   const owned = new Set(there.filter(({ metadata }) => metadata[OWNER] === own).map(({ id }) => id))
   if (nodes.every((node) => owned.has(node.id))) return true

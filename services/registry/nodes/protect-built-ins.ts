@@ -1,7 +1,7 @@
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
 import { isOfPlatform } from '../../../core/registry/built-in-services.ts'
 import { conflict } from '../../../sdk/errors.ts'
-import { ask } from '../query.ts'
+import { queryRegistry } from '../query.ts'
 
 /**
  * Keeps the services that run in this process registered: they would be unknown until their next sign of life, and the platform
@@ -10,14 +10,14 @@ import { ask } from '../query.ts'
  * @param address where the process is reached; undefined: nothing of the platform runs in it.
  * @throws {GatewayError} 409
  */
-export async function refuseOwnNodes(
+export async function rejectBuiltInNodes(
   { name, nodes }: Service,
   registry: Registry,
   address: string | undefined,
   id: string,
 ): Promise<void> {
   if (!isOfPlatform(name) || address === undefined) return
-  const versions = await ask(registry, id, () => registry.getService(name))
+  const versions = await queryRegistry(registry, id, () => registry.getService(name))
   const own = new Set(
     versions
       .flatMap((version) => version.nodes)

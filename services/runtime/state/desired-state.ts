@@ -1,9 +1,9 @@
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
 import type { RunOptions } from '../messages.ts'
 import type { Secrets } from '../secrets.ts'
-import { toObjectKey, type Wish } from './records.ts'
+import { type DesiredState, toObjectKey } from './records.ts'
 
-const NOTHING: Wish = {
+const NOTHING: DesiredState = {
   command: [],
   args: [],
   env: {},
@@ -25,13 +25,13 @@ const NOTHING: Wish = {
  * @param hasSource whether they come with a source: what was said of the one before is forgotten.
  * @throws {GatewayError} 400 for secrets that cannot be kept.
  */
-export function toWish(
+export function toDesiredState(
   key: WorkloadKey,
   options: RunOptions,
   secrets: Secrets,
-  before: Wish = NOTHING,
+  before: DesiredState = NOTHING,
   hasSource = true,
-): Wish {
+): DesiredState {
   const { command, args, env, image, entrypoint, instances, protocol, port, memory, cpus } = options
   const place = { namespace: key.namespace, key: toObjectKey(key) }
   const secretPlace = { ...place, what: 'secrets' } as const
@@ -62,8 +62,16 @@ export function toWish(
 }
 
 /** Whether what was built for one wish is what the other needs, too. */
-export function needsNoBuild(before: Wish, after: Wish): boolean {
-  const ofBuild = ({ command, args, image, entrypoint, protocol, port, allowScripts }: Wish) =>
+export function needsNoBuild(before: DesiredState, after: DesiredState): boolean {
+  const ofBuild = ({
+    command,
+    args,
+    image,
+    entrypoint,
+    protocol,
+    port,
+    allowScripts,
+  }: DesiredState) =>
     JSON.stringify([command, args, image, entrypoint, protocol, port, allowScripts])
   return ofBuild(before) === ofBuild(after)
 }

@@ -1,5 +1,5 @@
 import { commitIf } from '../../../domain/store/commit-if.ts'
-import { formatKept, parseKept } from '../../../domain/store/json-record.ts'
+import { decodeRecord, encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { TABLE } from './records.ts'
 
@@ -51,7 +51,7 @@ export function createLease(options: LeaseOptions): Lease {
   /** False: another server was faster. */
   async function write(name: string): Promise<boolean> {
     const beganMs = elapsedMs()
-    const value = formatKept({ holder: name } satisfies LeaseRecord)
+    const value = encodeRecord({ holder: name } satisfies LeaseRecord)
     const write = { table: TABLE, key: KEY, value, ifVersion: seen.version }
     const [version] = (await commitIf(store, [write])) ?? []
     if (version === undefined) return false
@@ -66,7 +66,7 @@ export function createLease(options: LeaseOptions): Lease {
     const version = record?.version ?? 0
     if (version !== seen.version) seen = { version, sinceMs: elapsedMs() }
     if (record === undefined || elapsedMs() - seen.sinceMs >= durationMs) return true
-    const { holder: name } = parseKept<LeaseRecord>(
+    const { holder: name } = decodeRecord<LeaseRecord>(
       record,
       TABLE.table,
       ({ holder }) => typeof holder === 'string',

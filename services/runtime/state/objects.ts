@@ -1,7 +1,7 @@
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 import { commitIf } from '../../../domain/store/commit-if.ts'
-import { formatKept } from '../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import { readAll } from '../../../domain/store/read-all.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { badRequest, notFound, unavailable } from '../../../sdk/errors.ts'
@@ -121,7 +121,7 @@ export function createObjects(store: Store): Objects {
     },
 
     async add(record) {
-      const write = { table: TABLE, key: toObjectKey(record), value: formatKept(record) }
+      const write = { table: TABLE, key: toObjectKey(record), value: encodeRecord(record) }
       return (await commitIf(store, [{ ...write, ifVersion: 0 }])) !== undefined
     },
 
@@ -134,7 +134,7 @@ export function createObjects(store: Store): Objects {
         const next = change(record)
         if (next === record) return record
         const write = { table: TABLE, key, ifVersion: kept.version }
-        const value = next && formatKept(next)
+        const value = next && encodeRecord(next)
         const written = await commitIf(store, [value ? { ...write, value } : write])
         if (written !== undefined) return next
       }

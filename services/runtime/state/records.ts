@@ -5,7 +5,7 @@ import type {
   WorkloadKey,
 } from '../../../core/contracts/runtime.ts'
 import type { StoreRecord, StoreTable } from '../../../core/contracts/store.ts'
-import { parseKept } from '../../../domain/store/json-record.ts'
+import { decodeRecord } from '../../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 
 /** Where everything is, of all namespaces. */
@@ -15,7 +15,7 @@ export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'runtime'
 export const OBJECTS_PREFIX = 'service:'
 
 /** How its owner wants it to run. */
-export interface Wish {
+export interface DesiredState {
   readonly command: readonly string[]
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -40,7 +40,7 @@ export interface Wish {
 }
 
 /** What was asked for last. */
-export interface Asked {
+export interface Requested {
   /** Another one each time. */
   readonly id: string
   /** `restart`: what runs is run anew, as it is wished for now. `rollback`: what ran before. */
@@ -60,7 +60,7 @@ export interface Revision {
   readonly program: Program
   /** Of the project, and of the wish. */
   readonly env: Readonly<Record<string, string>>
-  /** As of {@link Wish}. */
+  /** As of {@link DesiredState}. */
   readonly secrets: string
   readonly instances: number
   readonly resources: Resources
@@ -80,8 +80,8 @@ export interface ServiceRecord extends WorkloadKey {
   readonly group: string
   /** Id of the server that runs it. */
   readonly server: string
-  readonly wish: Wish
-  readonly asked: Asked
+  readonly wish: DesiredState
+  readonly asked: Requested
   /** Id of what was asked for last that is over, well or not. */
   readonly settled: string
   /** What serves, or is started again until it does. */
@@ -148,7 +148,7 @@ export function formatObject({ name, version }: Pick<WorkloadKey, 'name' | 'vers
 
 /** @throws {GatewayError} 500 */
 export function parseServiceRecord(record: StoreRecord): ServiceRecord {
-  return parseKept<ServiceRecord>(
+  return decodeRecord<ServiceRecord>(
     record,
     TABLE.table,
     ({ name, server, asked, wish }) =>

@@ -1,5 +1,5 @@
 import type { StoreRecord } from '../../../core/contracts/store.ts'
-import { formatKept, parseKept } from '../../../domain/store/json-record.ts'
+import { decodeRecord, encodeRecord } from '../../../domain/store/json-record.ts'
 import { readAll } from '../../../domain/store/read-all.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { TABLE } from './records.ts'
@@ -42,7 +42,7 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
   let away: ReadonlyMap<string, number> = new Map()
 
   async function give(): Promise<void> {
-    const value = formatKept({ timeMs: nowMs() } satisfies Sign)
+    const value = encodeRecord({ timeMs: nowMs() } satisfies Sign)
     await store.commit([{ table: TABLE, key: PREFIX + server, value }])
   }
 
@@ -88,7 +88,7 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
 /** Undefined: another version of mx wrote it, and it is not known to be away. */
 function readTime(record: StoreRecord): number | undefined {
   try {
-    return parseKept<Sign>(record, TABLE.table, ({ timeMs }) => Number.isFinite(timeMs)).timeMs
+    return decodeRecord<Sign>(record, TABLE.table, ({ timeMs }) => Number.isFinite(timeMs)).timeMs
   } catch {
     return undefined
   }

@@ -9,7 +9,12 @@ import type { SandboxedBuilds } from '../builds/sandboxed-build.ts'
 import type { SecretPlace } from '../secrets.ts'
 import { fetchRepository } from '../sources/fetch-repository.ts'
 import type { RepositoryPolicy } from '../sources/pin-host.ts'
-import { type Revision, type ServiceRecord, toObjectKey, type Wish } from '../state/records.ts'
+import {
+  type DesiredState,
+  type Revision,
+  type ServiceRecord,
+  toObjectKey,
+} from '../state/records.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { Folders } from './folders.ts'
 
@@ -117,7 +122,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
 }
 
 /** What of a project is not as the project says. */
-function toOverrides(wish: Wish) {
+function toOverrides(wish: DesiredState) {
   const { command, args, instances, protocol, port } = wish
   const resources = toResources(wish)
   return {
@@ -129,7 +134,7 @@ function toOverrides(wish: Wish) {
   }
 }
 
-function toResources({ memory, cpus }: Wish): Resources {
+function toResources({ memory, cpus }: DesiredState): Resources {
   return { ...(memory > 0 && { memoryBytes: memory }), ...(cpus > 0 && { cpus }) }
 }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
 import { type Cgroup, toEnter } from '../../../lib/process/cgroup.ts'
 import { killTree } from '../../../lib/process/kill-tree.ts'
-import { letGoFirst } from '../../../lib/process/oom-score.ts'
+import { preferOomKill } from '../../../lib/process/oom-score.ts'
 import { createWatchdog } from '../../../lib/process/watchdog.ts'
 
 /** Where work tells what it says, and what ends it. */
@@ -70,7 +70,7 @@ export async function runCommand(
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
-  if (child.pid !== undefined) letGoFirst(child.pid)
+  if (child.pid !== undefined) preferOomKill(child.pid)
   const tie = child.stdio[3] as Writable
   // Already gone with its process, at times.
   tie.on('error', () => {})

@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import {
   type Cgroup,
-  findOwnCgroup,
+  findCurrentCgroup,
   removeCgroups,
   tryCreateCgroup,
 } from '../../../lib/process/cgroup.ts'
-import { endMarked } from '../../../lib/process/kill-by-env.ts'
+import { killByEnv } from '../../../lib/process/kill-by-env.ts'
 import { listUsers } from '../../../lib/process/sandbox/list-users.ts'
 import { removeFolder } from '../../../lib/process/sandbox/remove-folder.ts'
 import type { Sandbox } from '../../../lib/process/sandbox/sandbox.ts'
@@ -27,14 +27,14 @@ export async function withWorkHome<T>(
   await mkdir(homes, { recursive: true, mode: 0o700 })
   const home = await mkdtemp(join(homes, 'work-'))
   try {
-    return await run(home, tryCreateCgroup(findOwnCgroup(), basename(home)))
+    return await run(home, tryCreateCgroup(findCurrentCgroup(), basename(home)))
   } finally {
     await endHomes([home], sandbox)
   }
 }
 
 /** Ends and removes what a server that was killed left of its work. @throws {Error} when some of it does not end. */
-export async function endLeftWork(cacheFolder: string, sandbox?: Sandbox): Promise<void> {
+export async function endLeftoverWork(cacheFolder: string, sandbox?: Sandbox): Promise<void> {
   const homes = toHomes(cacheFolder)
   const names = await readdir(homes).catch(() => [])
   await endHomes(
@@ -54,10 +54,10 @@ function toHomes(cacheFolder: string): string {
 
 async function endHomes(homes: readonly string[], sandbox: Sandbox | undefined): Promise<void> {
   await removeCgroups(
-    findOwnCgroup(),
+    findCurrentCgroup(),
     homes.map((home) => basename(home)),
   )
-  await endMarked(
+  await killByEnv(
     homes.map((home) => `HOME=${home}`),
     homes.map(toMountSource),
     listUsers(homes),

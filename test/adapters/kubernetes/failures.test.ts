@@ -1,7 +1,7 @@
 import t from 'tap'
 import { explain, toRetryMs } from '../../../adapters/kubernetes/failures.ts'
 import { ApiError } from '../../../adapters/kubernetes/request.ts'
-import { isRefusal } from '../../../core/registry/errors.ts'
+import { isPermanent } from '../../../core/registry/errors.ts'
 
 const SERVICES = { name: 'services', group: '' }
 
@@ -25,12 +25,12 @@ t.test('the reason of an outage says what to do, and keeps its cause', async (t)
 
 t.test('what is not granted is a refusal, anything else an outage', async (t) => {
   for (const status of [401, 403])
-    t.equal(isRefusal(explain(new ApiError('no', { status }), SERVICES)), true)
+    t.equal(isPermanent(explain(new ApiError('no', { status }), SERVICES)), true)
   for (const error of [
     new ApiError('503 busy', { status: 503 }),
     new Error('connect ECONNREFUSED'),
   ])
-    t.equal(isRefusal(explain(error, SERVICES)), false)
+    t.equal(isPermanent(explain(error, SERVICES)), false)
 })
 
 t.test('what was tried is named, with the verbs it takes', async (t) => {

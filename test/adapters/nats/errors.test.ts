@@ -1,12 +1,12 @@
 import t from 'tap'
-import { refusal, toConnectError } from '../../../adapters/nats/errors.ts'
-import { isRefusal } from '../../../core/registry/errors.ts'
+import { toConnectError, toPermissionError } from '../../../adapters/nats/errors.ts'
+import { isPermanent } from '../../../core/registry/errors.ts'
 
 t.test('what connecting again does not mend is a refusal', async (t) => {
   const named = (name: string) => Object.assign(new Error('Authorization Violation'), { name })
   const coded = (code: string) => Object.assign(new Error('no'), { code })
-  const own = refusal('no')
-  t.ok(isRefusal(own))
+  const own = toPermissionError('no')
+  t.ok(isPermanent(own))
   t.equal(toConnectError(own), own)
   for (const error of [
     named('AuthorizationError'),
@@ -16,7 +16,7 @@ t.test('what connecting again does not mend is a refusal', async (t) => {
     coded('ERR_TLS_CERT_ALTNAME_INVALID'),
     coded('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
   ])
-    t.ok(isRefusal(toConnectError(error)), error.message)
+    t.ok(isPermanent(toConnectError(error)), error.message)
   t.match(toConnectError(named('AuthorizationError')), {
     message: 'it refuses who comes: Authorization Violation',
     cause: { name: 'AuthorizationError' },
@@ -26,7 +26,7 @@ t.test('what connecting again does not mend is a refusal', async (t) => {
 t.test('anything else is an outage', async (t) => {
   const error = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   t.equal(toConnectError(error), error)
-  t.notOk(isRefusal(toConnectError(error)))
+  t.notOk(isPermanent(toConnectError(error)))
   t.match(toConnectError(undefined), { message: 'the connection was closed' })
-  t.notOk(isRefusal(toConnectError(undefined)))
+  t.notOk(isPermanent(toConnectError(undefined)))
 })

@@ -5,7 +5,7 @@ import {
   type KubernetesRegistryOptions,
 } from '../../../adapters/registry/kubernetes.ts'
 import type { Registry, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
-import { Directory } from '../../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../../core/registry/service-cache.ts'
 import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { testRegistry } from '../../contracts/registry.ts'
 import {
@@ -266,7 +266,7 @@ t.test('it takes no registrations: Kubernetes knows by itself', async (t) => {
 t.test('a Service whose endpoints are all unready is known, and not running', async (t) => {
   const { api, registry } = await open(t)
   writeGreeter(api)
-  const directory = new Directory(registry, {
+  const directory = new ServiceCache(registry, {
     upstream: () => ({ createPool: () => t.fail('nobody calls') as never }),
   })
   t.teardown(() => directory.close())

@@ -65,7 +65,7 @@ t.test('whoever watches is told of a gap after a restart, and of what comes then
   let gaps = 0
   const stop = await adapter.watch!({
     onEvent: (event) => events.push(event),
-    onGap: () => {
+    onMissedEvents: () => {
       gaps++
     },
   })

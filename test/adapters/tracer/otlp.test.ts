@@ -15,7 +15,7 @@ async function open(t: Test, closeMs = 5000): Promise<Told> {
   const troubles: string[] = []
   const recovered: number[] = []
   const tracing = await createOtlpTracing({
-    onTrouble: (reason) => troubles.push(reason),
+    onError: (reason) => troubles.push(reason),
     onRecover: (lost) => recovered.push(lost),
     onProblem: (problem) => t.fail(problem),
     closeMs,

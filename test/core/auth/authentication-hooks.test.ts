@@ -1,8 +1,8 @@
 import t from 'tap'
 import {
   createIdentity,
+  denyAuthentication,
   type IdentityOptions,
-  refuse,
 } from '../../../core/auth/authentication-hooks.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
@@ -44,9 +44,9 @@ t.test('who is not is 401 with a challenge, or passes where it need not be', asy
 t.test('what is not taken is 401, unless another plugin takes it', async (t) => {
   const failing = [
     () => {
-      throw refuse('a', 'unknown key', 'Key')
+      throw denyAuthentication('a', 'unknown key', 'Key')
     },
-    () => Promise.reject(refuse('a', 'unknown key', 'Key')),
+    () => Promise.reject(denyAuthentication('a', 'unknown key', 'Key')),
   ]
   for (const identify of failing)
     for (const required of [true, false]) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { admitCall } from '../../../core/auth/authorize-call.ts'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 
 const HELLO = { type: 'service', name: 'greeter', endpoint: 'A.B' }
@@ -8,7 +8,7 @@ const LOGIN = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
 
 t.test('a stale token keeps nobody from logging in, but from all else', async (t) => {
   const source = new MemoryAuthSource()
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   t.teardown(gate.close)
   const stale = await source.issue(createAccount(), { nowMs: Date.now() - 3_600_000 })
   const metadata = `authorization: Bearer ${stale}\r\n`
@@ -25,14 +25,14 @@ t.test('a stale token keeps nobody from logging in, but from all else', async (t
 
 t.test('other schemes than Bearer are the affair of whoever is called', async (t) => {
   const source = new MemoryAuthSource()
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   t.teardown(gate.close)
   const metadata = 'authorization: Basic YTpi\r\n'
   t.equal(await admitCall(gate, { metadata, domain: 'mx', resource: HELLO }), undefined)
 })
 
 t.test('what is malformed behind Bearer is refused, as the gateway does', async (t) => {
-  const gate = createGate(new MemoryAuthSource())
+  const gate = createAuthorizer(new MemoryAuthSource())
   t.teardown(gate.close)
   for (const field of ['Bearer', 'bearer a b', 'Bearer a.b.c, Bearer d', 'BEARER\ta.b.c']) {
     const call = { metadata: `authorization: ${field}\r\n`, domain: 'mx', resource: HELLO }
@@ -41,7 +41,7 @@ t.test('what is malformed behind Bearer is refused, as the gateway does', async 
 })
 
 t.test('several tokens or namespaces are 400: two readers might take different ones', async (t) => {
-  const gate = createGate(new MemoryAuthSource())
+  const gate = createAuthorizer(new MemoryAuthSource())
   t.teardown(gate.close)
   for (const [name, first, second] of [
     ['authorization', 'Bearer a.b.c', 'Basic YTpi'],

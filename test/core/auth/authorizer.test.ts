@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createGate, type GateOptions } from '../../../core/auth/authorizer.ts'
+import { type AuthorizerOptions, createAuthorizer } from '../../../core/auth/authorizer.ts'
 import type { Access, Account, Ruling } from '../../../core/contracts/auth.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { until } from '../../contracts/registry.ts'
@@ -11,8 +11,8 @@ const LOGIN = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
 const JANE = createAccount({ scopes: ['staff'] })
 const STAFF_ONLY = createRule({ id: 'staff', scope: 'staff' })
 
-function open(t: Test, options: GateOptions = {}, source = new MemoryAuthSource()) {
-  const gate = createGate(source, options)
+function open(t: Test, options: AuthorizerOptions = {}, source = new MemoryAuthSource()) {
+  const gate = createAuthorizer(source, options)
   t.teardown(gate.close)
   const judge = (account?: Account, access: Partial<Access> = {}) =>
     gate.judge({ namespace: 'mx', account, resource: HELLO, ...access })
@@ -140,7 +140,7 @@ t.test('rules that do not come are not waited for without end', async (t) => {
   const never = async function* (): AsyncGenerator<never, void, undefined> {
     await new Promise(() => {})
   }
-  const gate = createGate(
+  const gate = createAuthorizer(
     { watchRules: never, watchNamespaces: never, watchTokens: never },
     { waitMs: 10 },
   )

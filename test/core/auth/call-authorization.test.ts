@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { CallGuard } from '../../../core/auth/call-authorization.ts'
 import { until } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
@@ -9,7 +9,7 @@ const NOBODY = createRule({ id: 'nobody', access: 'DENIED' })
 
 function open(t: Test) {
   const source = new MemoryAuthSource()
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   const guard = new CallGuard(gate)
   t.teardown(() => {
     guard.close()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { OpenCalls } from '../../../core/auth/revocable-calls.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 
@@ -9,7 +9,7 @@ const NOBODY = { id: 'nobody', access: 'DENIED' } as const
 
 function open(t: Test) {
   const source = new MemoryAuthSource()
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   const calls = new OpenCalls(gate)
   t.teardown(() => {
     calls.close()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { compilePages, refuseOrigin } from '../../../core/http/origin-policy.ts'
+import { compilePages, rejectOrigin } from '../../../core/http/origin-policy.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 
 function isAllowed(listed: readonly string[], origins: readonly string[]): boolean {
@@ -45,7 +45,7 @@ t.test('a list of what is no origin is refused when it is compiled', async (t) =
 })
 
 t.test('who may not is told so, and nothing else', async (t) => {
-  t.strictSame(refuseOrigin('greeter').toBody(), {
+  t.strictSame(rejectOrigin('greeter').toBody(), {
     Id: 'greeter',
     Code: 403,
     Detail: 'WebSockets from pages of this origin are not allowed',

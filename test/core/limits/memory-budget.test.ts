@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
-import { bodyMemory, refuseBody, toMaxBytes } from '../../../core/limits/memory-budget.ts'
+import { bodyMemory, rejectBody, toMaxBytes } from '../../../core/limits/memory-budget.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
 import { openMxService } from '../../fixtures/mx-service.ts'
 import { until } from '../../fixtures/raw-backend.ts'
@@ -30,7 +30,7 @@ t.test('a sixteenth of the memory there is, from 32 to 256 MiB', async (t) => {
   t.equal(toMaxBytes(0, 128 * MIB), 32 * MIB)
   t.equal(toMaxBytes(0, 65536 * MIB), 256 * MIB)
   t.ok(bodyMemory.maxBytes >= 32 * MIB)
-  t.strictSame(refuseBody('app').toBody().Code, 503)
+  t.strictSame(rejectBody('app').toBody().Code, 503)
 })
 
 for (const path of ['/greeter/hello', '/rpc']) {

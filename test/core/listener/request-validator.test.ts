@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Guard } from '../../../core/listener/request-validator.ts'
+import { RequestValidator } from '../../../core/listener/request-validator.ts'
 
 interface Judged {
-  readonly guard: Guard
+  readonly guard: RequestValidator
   readonly code: number | undefined
   readonly detail: string | undefined
 }
@@ -12,7 +12,7 @@ function judge(
   method: string,
   target: string,
   fields: readonly string[] = ['host', 'a.test'],
-  guard = new Guard(),
+  guard = new RequestValidator(),
 ): Judged {
   guard.reset()
   for (let i = 0; i < fields.length; i += 2) guard.addBytes(fields[i]!, fields[i + 1]!)
@@ -86,7 +86,7 @@ t.test(
 
 t.test('internal fields are kept where they come from the platform', async (t) => {
   const fields = [...HOST, 'mx-account', '1', 'mx_account', '2', 'te', '3']
-  const { guard } = judge('GET', '/', fields, new Guard(true))
+  const { guard } = judge('GET', '/', fields, new RequestValidator(true))
   t.strictSame(guard.headers.flat, ['mx-account', '1'])
 })
 
@@ -272,7 +272,7 @@ t.test('targets that mean different things to different readers are refused', as
 })
 
 t.test('%2F passes where it is served, unless readers could see different segments', async (t) => {
-  const serving = new Guard(false, true)
+  const serving = new RequestValidator(false, true)
   const rows: [string, number | undefined][] = [
     ['/@scope%2fname', undefined],
     ['/api/queues/%2F/q', undefined],
@@ -438,7 +438,7 @@ t.test('decides as a naive reading of RFC 9110 and RFC 9112 does', async (t) => 
     'cookie',
   )
   const host = fc.constantFrom('a.test', 'A:1', 'b', 'c', 'a b', 'a\xff', '', 'a\x7f')
-  const guard = new Guard()
+  const guard = new RequestValidator()
   let rejected = 0
   fc.assert(
     fc.property(host, fc.array(fc.tuple(name, value), { maxLength: 4 }), (first, rest) => {
@@ -470,7 +470,7 @@ t.test('one guard serves request after request, and keeps nothing of the last', 
     ),
     { maxLength: 12 },
   )
-  const guard = new Guard()
+  const guard = new RequestValidator()
   fc.assert(
     fc.property(
       fields,

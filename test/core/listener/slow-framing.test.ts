@@ -6,7 +6,7 @@ import { Http2Connection } from '../../../core/listener/http2/connection.ts'
 import type { CreateListener } from '../../../core/listener/listener.ts'
 import { NodeConnection } from '../../../core/listener/node/connection.ts'
 import { createNodeListener } from '../../../core/listener/node/listener.ts'
-import { Guard } from '../../../core/listener/request-validator.ts'
+import { RequestValidator } from '../../../core/listener/request-validator.ts'
 import { LOOKS, uploads } from '../../../core/listener/upload-watchdog.ts'
 import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import { clock } from '../../../lib/time/coarse-clock.ts'
@@ -132,7 +132,7 @@ t.test('HTTP/2: closes a connection whose only request never ends its head', asy
   const [socket] = (await once(server, 'connection')) as [Socket]
   const session = performServerHandshake(socket)
   const serving = {
-    guard: new Guard(),
+    guard: new RequestValidator(),
     secure: false,
     handle: () => t.fail('a request was served'),
     keepAliveMs: 60_000,

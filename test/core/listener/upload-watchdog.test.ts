@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { GatewayError } from '../../../core/errors.ts'
-import { type Upload, Uploads } from '../../../core/listener/upload-watchdog.ts'
+import { Uploads, type WatchedUpload } from '../../../core/listener/upload-watchdog.ts'
 
-class FakeUpload implements Upload {
+class FakeUpload implements WatchedUpload {
   bytesIn = 0
   isOver = false
   isAwaited = true

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Endpoint } from '../../../core/contracts/registry.ts'
-import { OTHER } from '../../../core/metrics/route-counters.ts'
+import { OTHER_ROUTES } from '../../../core/metrics/route-counters.ts'
 import { RouteTable } from '../../../core/metrics/route-table.ts'
 import { parseTemplate } from '../../../core/path/template.ts'
 import { type Route, toRoute } from '../../../core/route.ts'
@@ -81,7 +81,12 @@ t.test('100,000 hostile paths of any kind make no more than a handful', async (t
     count(toRoute('pages', ''), pages)
     count(toRoute(`topic${i}`, name), undefined)
   }
-  t.same(names(table), [`users ${OTHER}`, 'users Users.Get /users/{id}', `open ${OTHER}`, 'pages'])
+  t.same(names(table), [
+    `users ${OTHER_ROUTES}`,
+    'users Users.Get /users/{id}',
+    `open ${OTHER_ROUTES}`,
+    'pages',
+  ])
 })
 
 t.test('an endpoint nobody declared has a name once it has answered, up to a limit', async (t) => {
@@ -89,16 +94,16 @@ t.test('an endpoint nobody declared has a name once it has answered, up to a lim
   const open = openService('open')
   const count = (endpoint: string, status: number) =>
     table.of(ask(toRoute('open', endpoint), open, status)).endpoint
-  t.equal(count('A.B', 404), OTHER)
+  t.equal(count('A.B', 404), OTHER_ROUTES)
   t.equal(count('A.B', 200), 'A.B')
   t.equal(count('A.B', 500), 'A.B', 'and keeps it')
   t.equal(count('A.C', 200), 'A.C')
-  t.equal(count('A.D', 200), OTHER)
+  t.equal(count('A.D', 200), OTHER_ROUTES)
 })
 
 t.test('there are never more routes than the limit', async (t) => {
   const table = new RouteTable({ max: 3 })
   for (let i = 0; i < 10; i++) table.of(ask(toRoute(`s${i}`, ''), openService(`s${i}`)))
   t.same(names(table), ['s0', 's1', 's2'])
-  t.equal(table.of(ask(toRoute('s9', ''), openService('s9'))).service, OTHER)
+  t.equal(table.of(ask(toRoute('s9', ''), openService('s9'))).service, OTHER_ROUTES)
 })

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { createConsulError } from '../../../adapters/registry/consul/http/errors.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import { isRefusal, toRegistryFault } from '../../../core/registry/errors.ts'
+import { isPermanent, toRegistryFault } from '../../../core/registry/errors.ts'
 
 t.test('what is malformed, and what is denied, is a refusal', async (t) => {
-  t.equal(isRefusal(new TypeError('the version must be text')), true)
-  t.equal(isRefusal(createConsulError('the token needs service:write', { denied: true })), true)
+  t.equal(isPermanent(new TypeError('the version must be text')), true)
+  t.equal(isPermanent(createConsulError('the token needs service:write', { denied: true })), true)
 })
 
 t.test('everything else is an outage', async (t) => {
@@ -17,7 +17,7 @@ t.test('everything else is an outage', async (t) => {
     'gone',
     undefined,
   ])
-    t.equal(isRefusal(thrown), false)
+    t.equal(isPermanent(thrown), false)
 })
 
 t.test('who asks is told whether it refuses, and nothing of why', async (t) => {

@@ -37,7 +37,7 @@ t.test('a registry answers until a watch tells that it does not', async (t) => {
   outages.tell('b', gone)
   turn(5)
   t.same(
-    ['a', 'b', 'c'].map((watch) => outages.awayMs(watch)),
+    ['a', 'b', 'c'].map((watch) => outages.downForMs(watch)),
     [15, 5, 0],
     'each since it was cut off',
   )
@@ -103,7 +103,7 @@ t.test('each watch is away from the reason to the end it was told itself', async
 t.test('what has waited for an answer has been away for as long', async (t) => {
   const { outages, reports, turn } = open()
   outages.tell('a', gone, 5000)
-  t.equal(outages.awayMs('a'), 5000)
+  t.equal(outages.downForMs('a'), 5000)
   turn(1000)
   t.same(outages.current, { reason: gone, forMs: 6000 })
   outages.tell('a', undefined)

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Service } from '../../../core/contracts/registry.ts'
-import { Directory } from '../../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../../core/registry/service-cache.ts'
 import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import { createRemote, openDirectory, ports } from '../../fixtures/directories.ts'
@@ -207,7 +207,7 @@ t.test(
         let now = 0
         const { registry, answer, tell, outage } = createRemote(true)
         const { createPool } = createPools()
-        const directory = new Directory(registry, {
+        const directory = new ServiceCache(registry, {
           upstream: () => ({ createPool, nowMs: () => now }),
           nowMs: () => now,
           unusedMs: 1e12,

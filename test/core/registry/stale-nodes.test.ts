@@ -1,9 +1,9 @@
 import t from 'tap'
-import { Held } from '../../../core/registry/stale-nodes.ts'
+import { StaleNodes } from '../../../core/registry/stale-nodes.ts'
 
 t.test('what went missing is held for 95 s, and not longer when it is missed again', async (t) => {
   let now = 0
-  const held = new Held<string>(() => now)
+  const held = new StaleNodes<string>(() => now)
   held.add('a', 'one')
   now = 50_000
   held.add('a', 'another')
@@ -23,7 +23,7 @@ t.test(
   'what is named again is held no more, and for 95 s when it goes missing later',
   async (t) => {
     let now = 0
-    const held = new Held<string>(() => now)
+    const held = new StaleNodes<string>(() => now)
     held.add('a', 'one')
     t.ok(held.release('a'))
     t.notOk(held.release('a'))

@@ -2,7 +2,7 @@ import t from 'tap'
 import {
   isUtf8Charset,
   parseMediaType,
-  refuseCoding,
+  rejectContentCoding,
   toRequestType,
 } from '../../../core/request/media-type.ts'
 
@@ -91,9 +91,9 @@ t.test('text must be UTF-8', async (t) => {
 
 t.test('a body in a content coding is 415 that says so', async (t) => {
   for (const none of [undefined, '', 'identity', 'Identity'])
-    t.doesNotThrow(() => refuseCoding(none))
+    t.doesNotThrow(() => rejectContentCoding(none))
   for (const coding of ['gzip', 'br', 'identity, gzip', 'x'.repeat(10_000)]) {
-    t.throws(() => refuseCoding(coding, 'greeter'), {
+    t.throws(() => rejectContentCoding(coding, 'greeter'), {
       code: 415,
       id: 'greeter',
       headers: ['accept-encoding', 'identity'],

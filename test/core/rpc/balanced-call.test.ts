@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { GatewayError } from '../../../core/errors.ts'
-import { NodeCall } from '../../../core/rpc/balanced-call.ts'
-import type { LostKind, OutgoingCall } from '../../../core/rpc/call.ts'
+import { BalancedCall } from '../../../core/rpc/balanced-call.ts'
+import type { OutgoingCall, TransportFailure } from '../../../core/rpc/call.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
 import { toBadAnswer } from '../../../core/rpc/error-codec.ts'
@@ -12,7 +12,7 @@ import { until } from '../../fixtures/raw-backend.ts'
 import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
 /** Writes down what becomes of it. */
-class TestCall extends NodeCall {
+class TestCall extends BalancedCall {
   override service = 'greeter'
   readonly events: string[] = []
   readonly nodes: string[] = []
@@ -89,7 +89,7 @@ function open(t: Test, ids: readonly string[], serve: Serve) {
 }
 
 const lose =
-  (kind: LostKind): Serve =>
+  (kind: TransportFailure): Serve =>
   (call) =>
     call.onLost(kind, kind)
 

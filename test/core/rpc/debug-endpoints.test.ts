@@ -1,10 +1,10 @@
 import t from 'tap'
-import { isForOperators, isHiddenFromClients } from '../../../core/rpc/debug-endpoints.ts'
+import { isDebugEndpoint, isHiddenFromClients } from '../../../core/rpc/debug-endpoints.ts'
 
 t.test('what services tell of themselves is for operators, that they are well is for all', (t) => {
-  for (const method of ['Log', 'Trace', 'Stats', 'Other']) t.ok(isForOperators(`Debug.${method}`))
+  for (const method of ['Log', 'Trace', 'Stats', 'Other']) t.ok(isDebugEndpoint(`Debug.${method}`))
   for (const endpoint of ['Debug.Health', 'Greeter.Call', 'Debugger.Log'])
-    t.notOk(isForOperators(endpoint), endpoint)
+    t.notOk(isDebugEndpoint(endpoint), endpoint)
   t.end()
 })
 

@@ -7,7 +7,7 @@ function open(parts = {}) {
   const call = new TestCall('A.B', parts)
   const guarded = new GuardedCall(call)
   const told: string[] = []
-  guarded.onOver = () => void told.push('over')
+  guarded.onSettled = () => void told.push('over')
   const receiver = {
     onData: (body: Uint8Array) => void told.push(`data ${Buffer.from(body).toString()}`),
     onEnd: () => void told.push('end'),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { toLostError } from '../../../core/rpc/transport-error.ts'
+import { toTransportError } from '../../../core/rpc/transport-error.ts'
 
 t.test(
   'connect refused, lost: 502; too slow: 408; stopped, full: 503, that with Retry-After',
@@ -15,7 +15,7 @@ t.test(
       full: 503,
     } as const
     for (const [kind, code] of Object.entries(codes) as [keyof typeof codes, number][]) {
-      const error = toLostError('greeter', kind, where)
+      const error = toTransportError('greeter', kind, where)
       t.match(error.toBody(), { Id: 'greeter', Code: code }, kind)
       if (kind === 'full') t.strictSame(error.headers, ['retry-after', '1'])
       else {
@@ -28,7 +28,7 @@ t.test(
 
 t.test('it says who was called', async (t) => {
   const texts = (['connect', 'foreign', 'closed'] as const).map(
-    (kind) => toLostError('greeter', kind, 'connect ECONNREFUSED', 'the RPC proxy').message,
+    (kind) => toTransportError('greeter', kind, 'connect ECONNREFUSED', 'the RPC proxy').message,
   )
   t.strictSame(texts, [
     'bad gateway: the RPC proxy refused the connection',

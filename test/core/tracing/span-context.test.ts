@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
   formatTraceparent,
-  parseTracePlace,
+  parseSpanContext,
   parseTracestate,
 } from '../../../core/tracing/span-context.ts'
 
@@ -19,7 +19,7 @@ t.test('a well-formed traceparent says where a request stands', async (t) => {
     [`cc-${TRACE}-${SPAN}-01-what-later-versions-say`, true],
   ]
   for (const [text, isSampled] of cases)
-    t.same(parseTracePlace(text), { ...place, isSampled }, text)
+    t.same(parseSpanContext(text), { ...place, isSampled }, text)
   t.equal(formatTraceparent(TRACE, SPAN, true), `00-${TRACE}-${SPAN}-01`)
   t.equal(formatTraceparent(TRACE, SPAN, false), `00-${TRACE}-${SPAN}-00`)
 })
@@ -46,8 +46,8 @@ t.test('a malformed traceparent says nothing', async (t) => {
     `00_${TRACE}_${SPAN}_01`,
     `00-${TRACE}-${SPAN}-01,00-${TRACE}-${SPAN}-01`,
   ]
-  for (const text of cases) t.equal(parseTracePlace(text, 'vendor=1'), undefined, text)
-  t.equal(parseTracePlace(undefined, 'vendor=1'), undefined)
+  for (const text of cases) t.equal(parseSpanContext(text, 'vendor=1'), undefined, text)
+  t.equal(parseSpanContext(undefined, 'vendor=1'), undefined)
 })
 
 t.test('a tracestate is passed on as far as it is well-formed', async (t) => {

@@ -129,7 +129,7 @@ t.test(
             resolve()
           },
           onRoom: () => {},
-          onGone: (_connection, failure) => failure && reject(new Error(failure.detail)),
+          onClosed: (_connection, failure) => failure && reject(new Error(failure.detail)),
           onUnsent: () => {},
         },
       )

@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type UpstreamNode, WELL } from '../../../core/upstream/node-health.ts'
-import { Health } from '../../../core/upstream/outlier-detection.ts'
+import { HEALTHY, type UpstreamNode } from '../../../core/upstream/node-health.ts'
+import { OutlierDetector } from '../../../core/upstream/outlier-detection.ts'
 import { makeUpstream } from '../../fixtures/services.ts'
 
 const SECOND = 1000
 
 /** Health over `count` nodes, and what it told. */
 function watchNodes(count: number): {
-  health: Health
+  health: OutlierDetector
   nodes: readonly UpstreamNode[]
   told: string[]
 } {
   const told: string[] = []
-  const health = new Health(
+  const health = new OutlierDetector(
     {},
     (node, forMs) => told.push(`${node.port} away for ${forMs / SECOND} s`),
     (node) => told.push(`${node.port} back`),
@@ -44,7 +44,7 @@ t.test(
 )
 
 t.test('nothing ejects a node where ejection is off', async (t) => {
-  const health = new Health({ failuresInRow: 0 })
+  const health = new OutlierDetector({ failuresInRow: 0 })
   const { nodes } = makeUpstream([1, 1])
   health.update(nodes)
   for (let i = 0; i < 20; i++)
@@ -189,7 +189,7 @@ t.test('a node that is listed no more is not ejected by its last requests', asyn
 })
 
 t.test('limits and times can be set', async (t) => {
-  const health = new Health({ failuresInRow: 2, baseMs: 100, maxMs: 150 })
+  const health = new OutlierDetector({ failuresInRow: 2, baseMs: 100, maxMs: 150 })
   const { nodes } = makeUpstream([1, 1])
   health.update(nodes)
   health.failed(nodes[0]!, 'gateway', 0)
@@ -212,6 +212,6 @@ t.test('of nodes that are well nothing is kept', async (t) => {
   t.match(nodes[1], { failuresInRow: 0, ejections: 1 }, 'as long as it is away')
   health.takeTrial(10 * SECOND, undefined)
   health.succeeded(nodes[1]!)
-  for (const node of nodes) t.equal(node.record, WELL)
+  for (const node of nodes) t.equal(node.record, HEALTHY)
   t.equal(health.usable, health.nodes)
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Node } from '../../../core/contracts/registry.ts'
-import { mayTryAnother } from '../../../core/upstream/tried-nodes.ts'
+import { canTryAnother } from '../../../core/upstream/tried-nodes.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
@@ -11,13 +11,13 @@ t.test('a request goes to every node once, and not through all of many', async (
   const show = (...nodes: Node[]) => upstream.update([makeService('greeter', nodes)])
   show(entries[0]!)
   const [first] = upstream.nodes
-  t.equal(mayTryAnother(upstream, [first!]), false)
+  t.equal(canTryAnother(upstream, [first!]), false)
   show(entries[0]!, entries[1]!)
-  t.equal(mayTryAnother(upstream, [first!]), true)
-  t.equal(mayTryAnother(upstream, [...upstream.nodes]), false)
+  t.equal(canTryAnother(upstream, [first!]), true)
+  t.equal(canTryAnother(upstream, [...upstream.nodes]), false)
   show(entries[1]!)
-  t.equal(mayTryAnother(upstream, [first!]), true, 'the one that was tried has left')
+  t.equal(canTryAnother(upstream, [first!]), true, 'the one that was tried has left')
   show(...entries)
-  t.equal(mayTryAnother(upstream, upstream.nodes.slice(0, 4)), true)
-  t.equal(mayTryAnother(upstream, upstream.nodes.slice(0, 5)), false)
+  t.equal(canTryAnother(upstream, upstream.nodes.slice(0, 4)), true)
+  t.equal(canTryAnother(upstream, upstream.nodes.slice(0, 5)), false)
 })

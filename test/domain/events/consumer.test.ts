@@ -37,7 +37,7 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
         said.push(`bury ${event.id} ${reason}`)
       },
       onError: (error) => errors.push(error),
-      onLeft: () => {},
+      onDisconnect: () => {},
       ...options,
     },
   )

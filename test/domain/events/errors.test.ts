@@ -1,11 +1,16 @@
 import t from 'tap'
-import { eventsAway, eventsFull, groupDeleted, refuse } from '../../../domain/events/errors.ts'
+import {
+  eventsFull,
+  eventsUnavailable,
+  groupDeleted,
+  rejectInput,
+} from '../../../domain/events/errors.ts'
 
 t.test('errors have the id of the service, a code, and keep their cause', (t) => {
   const cause = new Error('why')
   t.match(eventsFull(cause), { id: 'events', code: 507, cause })
-  t.match(eventsAway(cause), { id: 'events', code: 503, cause })
+  t.match(eventsUnavailable(cause), { id: 'events', code: 503, cause })
   t.match(groupDeleted('a'), { id: 'events', code: 410, message: 'the group a was deleted' })
-  t.match(refuse(400, 'what'), { id: 'events', code: 400, message: 'what' })
+  t.match(rejectInput(400, 'what'), { id: 'events', code: 400, message: 'what' })
   t.end()
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { EventTopic, TopicState } from '../../../core/contracts/events.ts'
 import { createQuota } from '../../../core/limits/quota.ts'
-import { createKnownTopics } from '../../../domain/events/topic-cache.ts'
+import { createTopicCache } from '../../../domain/events/topic-cache.ts'
 
 const toTopic = (topic: string, namespace = 'mx'): EventTopic => ({ namespace, topic })
 const toState = (topic: string): TopicState => ({ ...toTopic(topic), first: 1, last: 1, bytes: 1 })
@@ -15,7 +15,7 @@ t.test(
       looked++
       return [toState('a')]
     }
-    const known = createKnownTopics({ listTopics }, MANY)
+    const known = createTopicCache({ listTopics }, MANY)
     t.equal(known.has(toTopic('a')), false)
     t.equal(await known.admit(toTopic('a')), false)
     t.equal(await known.admit(toTopic('b')), true)
@@ -31,7 +31,7 @@ t.test(
 )
 
 t.test('all namespaces together have a bound, too', async (t) => {
-  const known = createKnownTopics({ listTopics: () => [] }, { maxTopics: 2, maxAllTopics: 2 })
+  const known = createTopicCache({ listTopics: () => [] }, { maxTopics: 2, maxAllTopics: 2 })
   await known.admit(toTopic('a'))
   await known.admit(toTopic('a', 'b'))
   await t.rejects(known.admit(toTopic('a', 'c')), {
@@ -41,7 +41,7 @@ t.test('all namespaces together have a bound, too', async (t) => {
 })
 
 t.test('what is not there any more does not count', async (t) => {
-  const known = createKnownTopics({ listTopics: () => [toState('a'), toState('b')] }, MANY)
+  const known = createTopicCache({ listTopics: () => [toState('a'), toState('b')] }, MANY)
   await t.rejects(known.admit(toTopic('c')), { code: 429 })
   known.forget(toTopic('a'))
   known.forget(toTopic('a'))
@@ -61,7 +61,7 @@ t.test('what could not be looked up is looked up again', async (t) => {
     if (isAway) throw new Error('away')
     return []
   }
-  const known = createKnownTopics({ listTopics }, MANY)
+  const known = createTopicCache({ listTopics }, MANY)
   await t.rejects(known.admit(toTopic('a')), { message: 'away' })
   isAway = false
   t.equal(await known.admit(toTopic('a')), true)
@@ -73,7 +73,7 @@ t.test('a namespace has as many bytes of events as its quota says', async (t) =>
   })
   const quota = createQuota('quota_events', { limit: 1000, namespaces: {} })
   const adapter = { listTopics: () => [state('acme', 900), state('mx', 900)] }
-  const known = createKnownTopics(adapter, { maxTopics: 10, maxAllTopics: 10, quota })
+  const known = createTopicCache(adapter, { maxTopics: 10, maxAllTopics: 10, quota })
   const acme = { namespace: 'acme', topic: 'orders' }
   t.notOk(await known.admit(acme))
   known.addBytes(acme, 100)

@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkFile } from '../../../domain/lmdb/check-file.ts'
-import { isWhole } from '../../../domain/lmdb/check-tree.ts'
+import { isIntact } from '../../../domain/lmdb/check-tree.ts'
 import { openEnvironment } from '../../../domain/lmdb/environment.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
@@ -87,17 +87,17 @@ t.test('a file whose free end was never written is whole', async (t) => {
 
 t.test('pages that make no tree are none', (t) => {
   const empty = Buffer.alloc(PAGE)
-  t.notOk(isWhole([0n], () => empty, 10))
+  t.notOk(isIntact([0n], () => empty, 10))
   const circle = Buffer.alloc(PAGE)
   circle.writeUInt16LE(1, 18)
   circle.writeUInt16LE(2, 20)
   circle.writeUInt16LE(100, 24)
   t.notOk(
-    isWhole([3n], () => circle, 10),
+    isIntact([3n], () => circle, 10),
     'a page that leads to itself',
   )
   t.ok(
-    isWhole([0xffff_ffff_ffff_ffffn], () => undefined, 10),
+    isIntact([0xffff_ffff_ffff_ffffn], () => undefined, 10),
     'a tree of nothing',
   )
   t.end()

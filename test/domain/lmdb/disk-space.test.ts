@@ -1,13 +1,13 @@
 import t from 'tap'
-import { isFull } from '../../../domain/lmdb/disk-space.ts'
+import { isDiskFull } from '../../../domain/lmdb/disk-space.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.test('codes that mean that there is no room are told from others', (t) => {
   const folder = makeTempFolder(t, 'is-full')
   const error = (code: unknown) => Object.assign(new Error('Input/output error'), { code })
-  for (const code of [28, 122, 27, -30792, -30788]) t.equal(isFull(error(code), folder), true)
-  t.equal(isFull(error(5), folder), false, 'there is room: the disk is broken')
-  for (const code of [-30796, 'ENOENT', undefined]) t.equal(isFull(error(code), folder), false)
-  t.equal(isFull(error(5), '/does/not/exist'), false)
+  for (const code of [28, 122, 27, -30792, -30788]) t.equal(isDiskFull(error(code), folder), true)
+  t.equal(isDiskFull(error(5), folder), false, 'there is room: the disk is broken')
+  for (const code of [-30796, 'ENOENT', undefined]) t.equal(isDiskFull(error(code), folder), false)
+  t.equal(isDiskFull(error(5), '/does/not/exist'), false)
   t.end()
 })

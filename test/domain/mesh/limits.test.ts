@@ -2,20 +2,20 @@ import t from 'tap'
 import { HOPS_MAX } from '../../../core/rpc/hops.ts'
 import { PAYLOAD_MAX_BYTES } from '../../../core/rpc/ws/frames.ts'
 import {
+  MAX_ADVERTISED_BYTES,
   MAX_COST,
   MAX_ENTRY_BYTES,
   MAX_HOPS,
   MAX_MESSAGE_BYTES,
   MAX_METRIC,
   MAX_PEERS,
-  MAX_TOLD_BYTES,
 } from '../../../domain/mesh/limits.ts'
 
 t.test('what one bound allows, the others do not forbid', (t) => {
   t.ok(MAX_HOPS < HOPS_MAX, 'a call may go as far as a route')
   t.ok(MAX_METRIC >= MAX_COST * MAX_HOPS)
   t.ok(MAX_ENTRY_BYTES * 2 < MAX_MESSAGE_BYTES && MAX_MESSAGE_BYTES < PAYLOAD_MAX_BYTES)
-  t.ok(MAX_ENTRY_BYTES < MAX_TOLD_BYTES)
+  t.ok(MAX_ENTRY_BYTES < MAX_ADVERTISED_BYTES)
   t.ok(MAX_PEERS * 110 < MAX_ENTRY_BYTES, 'a server with all its peers can be told of')
   t.end()
 })

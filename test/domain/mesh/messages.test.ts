@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createNonce } from '../../../domain/mesh/handshake.ts'
 import { MAX_ENTRY_BYTES } from '../../../domain/mesh/limits.ts'
-import { formatNews, type LinkMessage, readMessage } from '../../../domain/mesh/messages.ts'
+import { formatUpdate, type LinkMessage, readMessage } from '../../../domain/mesh/messages.ts'
 
 const INTRODUCTION = {
   version: 2,
@@ -45,7 +45,7 @@ t.test('messages are read as they were sent', (t) => {
     { key: 'gone', told: undefined },
     { key: '@c', told: { ...told, entry: '{"address":"","peers":["b"]}' } },
   ]
-  t.strictSame(readMessage(toWire({ type: 'routes', routes: routes.map(formatNews) })), {
+  t.strictSame(readMessage(toWire({ type: 'routes', routes: routes.map(formatUpdate) })), {
     type: 'routes',
     routes,
   })
@@ -53,7 +53,7 @@ t.test('messages are read as they were sent', (t) => {
 })
 
 t.test('what is wrong with a message is named', (t) => {
-  const route = formatNews({ key: 'greeter', told })
+  const route = formatUpdate({ key: 'greeter', told })
   const ofRoute = (change: object) => ({ type: 'routes', routes: [route, { ...route, ...change }] })
   const long = [{ version: 'v', metadata: { a: 'x'.repeat(MAX_ENTRY_BYTES) }, endpoints: [] }]
   const wrong: [message: unknown, text: RegExp][] = [

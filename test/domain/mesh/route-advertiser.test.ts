@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from '../../../domain/mesh/limits.ts'
-import type { RouteNews } from '../../../domain/mesh/messages.ts'
-import { createTeller, type Teller } from '../../../domain/mesh/route-advertiser.ts'
-import { createHearer } from '../../../domain/mesh/route-receiver.ts'
+import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from '../../../domain/mesh/limits.ts'
+import type { RouteUpdate } from '../../../domain/mesh/messages.ts'
+import {
+  createRouteAdvertiser,
+  type RouteAdvertiser,
+} from '../../../domain/mesh/route-advertiser.ts'
+import { createRouteReceiver } from '../../../domain/mesh/route-receiver.ts'
 import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
 
 const ALL = Number.POSITIVE_INFINITY
@@ -12,7 +15,7 @@ const ALL = Number.POSITIVE_INFINITY
 function open(own: Readonly<Record<string, string>> = {}) {
   const table = createRouteTable({ id: 'a', onChange: (key) => teller.mark(key) })
   let tooMuch = 0
-  const create = () => createTeller({ table, peer: 'p', onTooMuch: () => tooMuch++ })
+  const create = () => createRouteAdvertiser({ table, peer: 'p', onTooMuch: () => tooMuch++ })
   let teller = create()
   for (const [key, entry] of Object.entries(own)) table.setOwn(key, entry)
   teller = create()
@@ -24,7 +27,7 @@ function open(own: Readonly<Record<string, string>> = {}) {
   }
 }
 
-const toText = ({ key, told }: RouteNews): string =>
+const toText = ({ key, told }: RouteUpdate): string =>
   told === undefined ? `${key} gone` : `${key} ${told.path.join('')} ${told.metric} ${told.entry}`
 
 t.test('a peer is told everything first, then what changes', (t) => {
@@ -88,7 +91,7 @@ t.test('no more is told than a peer may be told, and the rest when there is room
   table.setOwn('s1', '3')
   table.setOwn('s2', undefined)
   t.strictSame(take(), ['s1 a 0 3', 's2 gone', 'late a 0 2'])
-  const big = 'x'.repeat(MAX_TOLD_BYTES / 2)
+  const big = 'x'.repeat(MAX_ADVERTISED_BYTES / 2)
   table.setOwn('big', big)
   t.strictSame(take(), [])
   for (const key of ['s3', 's4']) table.setOwn(key, big)
@@ -126,7 +129,11 @@ t.test('links come and go: a service goes after its server, wherever it is lost'
     const tables: RouteTable[] = []
     const links = new Map<
       string,
-      { teller: Teller; mail: RouteNews[][]; hear: ReturnType<typeof createHearer> }
+      {
+        teller: RouteAdvertiser
+        mail: RouteUpdate[][]
+        hear: ReturnType<typeof createRouteReceiver>
+      }
     >()
     const known = new Set<string>()
     const onChange = (server: number, key: string): void => {
@@ -146,9 +153,13 @@ t.test('links come and go: a service goes after its server, wherever it is lost'
       if (links.delete(`${to}>${from}`)) return tables[to]!.removePeer(`n${from}`)
       tables[to]!.setPeer(`n${from}`, 1)
       links.set(`${to}>${from}`, {
-        teller: createTeller({ table: tables[from]!, peer: `n${to}`, onTooMuch: () => {} }),
+        teller: createRouteAdvertiser({
+          table: tables[from]!,
+          peer: `n${to}`,
+          onTooMuch: () => {},
+        }),
         mail: [],
-        hear: createHearer(tables[to]!, `n${from}`),
+        hear: createRouteReceiver(tables[to]!, `n${from}`),
       })
     }
     for (const { a, b, kind, moves } of steps) {
@@ -177,16 +188,16 @@ t.test('links come and go: a service goes after its server, wherever it is lost'
 
 t.test('whoever hears has the same bounds', (t) => {
   const { table, teller } = open()
-  const news = (key: string, entry: string): RouteNews => ({
+  const news = (key: string, entry: string): RouteUpdate => ({
     key,
     told: { path: ['a'], metric: 0, entry },
   })
   const heard = createRouteTable({ id: 'p', onChange: () => {} })
   heard.setPeer('a', 1)
-  const hear = createHearer(heard, 'a')
+  const hear = createRouteReceiver(heard, 'a')
   for (let i = 0; i < MAX_DESTINATIONS + 10; i++) table.setOwn(`s${i}`, '1')
   hear(teller.take(ALL))
-  table.setOwn('s1', 'x'.repeat(MAX_TOLD_BYTES - MAX_DESTINATIONS + 1))
+  table.setOwn('s1', 'x'.repeat(MAX_ADVERTISED_BYTES - MAX_DESTINATIONS + 1))
   table.setOwn('s2', undefined)
   hear(teller.take(ALL))
   t.equal([...heard.keys()].length, MAX_DESTINATIONS)
@@ -194,7 +205,7 @@ t.test('whoever hears has the same bounds', (t) => {
     name: 'TypeError',
     message: /^routes must be at/,
   })
-  const other = createHearer(heard, 'a')
-  t.throws(() => other([news('x', 'x'.repeat(MAX_TOLD_BYTES + 1))]), { name: 'TypeError' })
+  const other = createRouteReceiver(heard, 'a')
+  t.throws(() => other([news('x', 'x'.repeat(MAX_ADVERTISED_BYTES + 1))]), { name: 'TypeError' })
   t.end()
 })

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { createHearer } from '../../../domain/mesh/route-receiver.ts'
-import type { ToldRoute } from '../../../domain/mesh/routing-table.ts'
+import { createRouteReceiver } from '../../../domain/mesh/route-receiver.ts'
+import type { AdvertisedRoute } from '../../../domain/mesh/routing-table.ts'
 
 /** What the table learns. The bounds are tested with those of who tells (teller.test.ts). */
 function open() {
-  const learnt: [peer: string, key: string, told: ToldRoute | undefined][] = []
-  const hear = createHearer({ learn: (...args) => void learnt.push(args) }, 'b')
+  const learnt: [peer: string, key: string, told: AdvertisedRoute | undefined][] = []
+  const hear = createRouteReceiver({ learn: (...args) => void learnt.push(args) }, 'b')
   return { learnt, hear }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { storeAway, storeFull } from '../../../domain/store/errors.ts'
+import { storeFull, storeUnavailable } from '../../../domain/store/errors.ts'
 
 t.test('what callers are told has a code and no cause', (t) => {
   const cause = new Error('ENOSPC: /var/secret/data.mdb')
@@ -9,7 +9,7 @@ t.test('what callers are told has a code and no cause', (t) => {
     Detail: 'the store is full: nothing was written',
     Status: 'Insufficient Storage',
   })
-  t.strictSame(storeAway(cause).toBody(), {
+  t.strictSame(storeUnavailable(cause).toBody(), {
     Id: 'store',
     Code: 503,
     Detail: 'the store cannot be reached',

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { formatKept, parseKept } from '../../../domain/store/json-record.ts'
+import { decodeRecord, encodeRecord } from '../../../domain/store/json-record.ts'
 
 const toRecord = (value: Uint8Array) => ({
   ...{ key: 'a', value, metadata: {}, expiresMs: 0, version: 1 },
 })
 const parse = (value: Uint8Array) =>
-  parseKept<{ id: string }>(toRecord(value), 'auth', ({ id }) => typeof id === 'string')
+  decodeRecord<{ id: string }>(toRecord(value), 'auth', ({ id }) => typeof id === 'string')
 
 t.test('what is kept is read as it was', async (t) => {
-  t.same(parse(formatKept({ id: 'x' })), { id: 'x' })
+  t.same(parse(encodeRecord({ id: 'x' })), { id: 'x' })
 })
 
 t.test('what somebody else wrote is told apart', async (t) => {

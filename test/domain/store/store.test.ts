@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import type { StoreAdapter, StoreEvent, StoreListener } from '../../../core/contracts/store.ts'
-import { storeAway, storeFull } from '../../../domain/store/errors.ts'
+import { storeFull, storeUnavailable } from '../../../domain/store/errors.ts'
 import { createStore, type Store, type StoreOptions } from '../../../domain/store/store.ts'
 
 const TABLE = { database: 'mx', table: 'things' }
@@ -40,7 +40,7 @@ t.test('what has expired is not there, from that moment on', async (t) => {
 t.test('what has expired is deleted in the background, and told of', async (t) => {
   const { store, clock } = open(t)
   const told: StoreEvent[] = []
-  await store.watch(TABLE, '', { onEvent: (event) => told.push(event), onGap: () => {} })
+  await store.watch(TABLE, '', { onEvent: (event) => told.push(event), onMissedEvents: () => {} })
   await write(store, 'a', { expiresMs: clock.ms + 10 })
   await write(store, 'b')
   clock.ms += 10
@@ -57,7 +57,7 @@ t.test('changes are told once they can be read, and none of those that were refu
   const listener: StoreListener = {
     onEvent: ({ type, key }) =>
       told.push(`${type} ${key}: ${store.read(TABLE, key) !== undefined}`),
-    onGap: () => {},
+    onMissedEvents: () => {},
   }
   const stop = await store.watch(TABLE, '', listener)
   const remove = { table: TABLE, key: 'a' }
@@ -84,14 +84,14 @@ t.test('where others write, too, the adapter tells', async (t) => {
   )
   const told: string[] = []
   const onEvent = ({ key }: StoreEvent): void => void told.push(key)
-  await store.watch(TABLE, 'a', { onEvent, onGap: () => told.push('gap') })
+  await store.watch(TABLE, 'a', { onEvent, onMissedEvents: () => told.push('gap') })
   const first = listener
-  await store.watch(TABLE, 'b', { onEvent, onGap: () => {} })
+  await store.watch(TABLE, 'b', { onEvent, onMissedEvents: () => {} })
   t.equal(listener, first, 'it is watched once')
   await write(store, 'a')
   t.strictSame(told, [], 'the front is silent')
   listener!.onEvent({ type: 'write', table: TABLE, key: 'a1' })
-  listener!.onGap()
+  listener!.onMissedEvents()
   t.strictSame(told, ['a1', 'gap'])
   await store.close()
   t.equal(stopped, 1)
@@ -109,7 +109,7 @@ t.test('a watch that cannot begin is begun anew by the next', async (t) => {
       },
     },
   )
-  const listener: StoreListener = { onEvent: () => {}, onGap: () => {} }
+  const listener: StoreListener = { onEvent: () => {}, onMissedEvents: () => {} }
   await t.rejects(store.watch(TABLE, '', listener), { message: 'away' })
   t.ok(await store.watch(TABLE, '', listener))
 })
@@ -175,7 +175,7 @@ t.test('malformed input is 400 and names what is wrong; nothing is stored', asyn
   t.throws(() => store.read(TABLE, ''), { code: 400 })
   t.throws(() => store.read({ database: '', table: 'a' }, 'a'), { code: 400 })
   await t.rejects(store.listTables({ database: 'a/b' }), { code: 400, message: /^database/ })
-  await t.rejects(store.watch(TABLE, '\0', { onEvent() {}, onGap() {} }), {
+  await t.rejects(store.watch(TABLE, '\0', { onEvent() {}, onMissedEvents() {} }), {
     code: 400,
     message: /^prefix/,
   })
@@ -231,7 +231,7 @@ t.test('closing waits for the writes under way, and then nothing is taken', asyn
   await t.rejects(store.list(TABLE), { code: 503 })
   await t.rejects(store.listTables(), { code: 503 })
   await t.rejects(store.listDatabases(), { code: 503 })
-  await t.rejects(store.watch(TABLE, '', { onEvent() {}, onGap() {} }), { code: 503 })
+  await t.rejects(store.watch(TABLE, '', { onEvent() {}, onMissedEvents() {} }), { code: 503 })
   await store.close()
 })
 
@@ -247,7 +247,7 @@ t.test(
   'why what has expired cannot be deleted is told, unless the store is away or full',
   async (t) => {
     const told: unknown[] = []
-    const failures = [storeAway(undefined), storeFull(undefined)]
+    const failures = [storeUnavailable(undefined), storeFull(undefined)]
     const broken = new TypeError('broken')
     let looks = 0
     const purge = async () => {

@@ -46,7 +46,7 @@ async function open(t: Test) {
       ]),
     onError: (error: unknown) => void errors.push(error),
   }
-  return { inner, state, told, errors, options, gap: () => listener?.onGap() }
+  return { inner, state, told, errors, options, gap: () => listener?.onMissedEvents() }
 }
 
 t.test('all records are told first, then each change', async (t) => {

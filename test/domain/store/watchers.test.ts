@@ -13,7 +13,7 @@ t.test('changes are told to those who watch the table and the prefix', (t) => {
   const got: string[] = []
   const tellAs = (name: string) => ({
     onEvent: ({ key }: StoreEvent) => void got.push(`${name} ${key}`),
-    onGap: () => void got.push(`${name} gap`),
+    onMissedEvents: () => void got.push(`${name} gap`),
   })
   const stopAll = watchers.add(TABLE, '', tellAs('all'))
   const stopSome = watchers.add({ ...TABLE }, 'user/', tellAs('users'))
@@ -22,7 +22,7 @@ t.test('changes are told to those who watch the table and the prefix', (t) => {
   watchers.onEvent(toEvent('b'))
   watchers.onEvent(toEvent('user/2', { database: 'other', table: 'things' }))
   t.strictSame(got.splice(0), ['all user/1', 'users user/1', 'all b'])
-  watchers.onGap()
+  watchers.onMissedEvents()
   t.strictSame(got.splice(0), ['all gap', 'users gap', 'other gap'])
   t.equal(watchers.size, 3)
   stopAll()
@@ -44,9 +44,9 @@ t.test('a listener may leave while it is told', (t) => {
       count++
       stop()
     },
-    onGap: () => {},
+    onMissedEvents: () => {},
   })
-  watchers.add(TABLE, '', { onEvent: () => count++, onGap: () => {} })
+  watchers.add(TABLE, '', { onEvent: () => count++, onMissedEvents: () => {} })
   watchers.onEvent(toEvent('a'))
   t.equal(count, 2)
   watchers.onEvent(toEvent('a'))
@@ -57,7 +57,10 @@ t.test('a listener may leave while it is told', (t) => {
 t.test('whoever comes back after all have left is told again', (t) => {
   const watchers = createWatchers()
   const got: string[] = []
-  const listener = { onEvent: ({ key }: StoreEvent) => void got.push(key), onGap: () => {} }
+  const listener = {
+    onEvent: ({ key }: StoreEvent) => void got.push(key),
+    onMissedEvents: () => {},
+  }
   watchers.add(TABLE, '', listener)()
   watchers.add(TABLE, '', listener)
   watchers.onEvent(toEvent('a'))

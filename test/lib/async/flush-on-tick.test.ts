@@ -1,11 +1,11 @@
 import t from 'tap'
-import { flushAtTurnEnd } from '../../../lib/async/flush-on-tick.ts'
+import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
 
 const turn = () => new Promise(setImmediate)
 
 t.test('writers are flushed when the turn is over, in the order they asked', async (t) => {
   const flushed: string[] = []
-  for (const name of ['a', 'b', 'c']) flushAtTurnEnd({ flush: () => void flushed.push(name) })
+  for (const name of ['a', 'b', 'c']) flushAtTickEnd({ flush: () => void flushed.push(name) })
   await Promise.resolve()
   t.strictSame(flushed, [], 'not before')
   await turn()
@@ -17,7 +17,7 @@ t.test('writers are flushed when the turn is over, in the order they asked', asy
 t.test('what asks while others are flushed has the next turn', async (t) => {
   const flushed: string[] = []
   const late = { flush: () => void flushed.push('late') }
-  flushAtTurnEnd({ flush: () => flushAtTurnEnd(late) })
+  flushAtTickEnd({ flush: () => flushAtTickEnd(late) })
   await turn()
   t.strictSame(flushed, [])
   await turn()
@@ -27,17 +27,17 @@ t.test('what asks while others are flushed has the next turn', async (t) => {
 t.test('a writer that throws does not keep back the others', async (t) => {
   const flushed: string[] = []
   const thrown = new Promise((resolve) => process.once('uncaughtException', resolve))
-  flushAtTurnEnd({ flush: () => flushAtTurnEnd({ flush: () => void flushed.push('asked late') }) })
-  flushAtTurnEnd({
+  flushAtTickEnd({ flush: () => flushAtTickEnd({ flush: () => void flushed.push('asked late') }) })
+  flushAtTickEnd({
     flush: () => {
       throw new Error('broken')
     },
   })
-  flushAtTurnEnd({ flush: () => void flushed.push('behind it') })
+  flushAtTickEnd({ flush: () => void flushed.push('behind it') })
   t.match(await thrown, { message: 'broken' })
   await turn()
   t.strictSame(flushed, ['asked late', 'behind it'])
-  flushAtTurnEnd({ flush: () => void flushed.push('later') })
+  flushAtTickEnd({ flush: () => void flushed.push('later') })
   await turn()
   t.equal(flushed.at(-1), 'later')
 })

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { TextMemo } from '../../../lib/collections/direct-mapped-cache.ts'
+import { DirectMappedCache } from '../../../lib/collections/direct-mapped-cache.ts'
 
 t.test('what a text stands for is known while no other has taken its place', async (t) => {
-  const memo = new TextMemo<number>()
+  const memo = new DirectMappedCache<number>()
   t.equal(memo.find('/greeter'), undefined)
   memo.keep('/greeter', 1)
   t.equal(memo.find(['/gre', 'eter'].join('')), 1, 'by its text, whatever string it is')
@@ -13,7 +13,7 @@ t.test('what a text stands for is known while no other has taken its place', asy
 })
 
 t.test('a text is never taken for another, however many there are', async (t) => {
-  const memo = new TextMemo<string>()
+  const memo = new DirectMappedCache<string>()
   const texts = Array.from({ length: 50_000 }, (_, i) => `/service${i % 5000}/${i}`)
   let found = 0
   for (const text of texts) {
@@ -29,7 +29,7 @@ t.test('a text is never taken for another, however many there are', async (t) =>
 })
 
 t.test('long texts are not kept', async (t) => {
-  const memo = new TextMemo<number>()
+  const memo = new DirectMappedCache<number>()
   memo.keep('x'.repeat(256), 1)
   memo.keep('x'.repeat(257), 2)
   t.equal(memo.find('x'.repeat(256)), 1)

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { isPooled, returnMemory, takeMemory } from '../../../lib/io/buffer-pool.ts'
+import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -10,44 +10,44 @@ const KIB = 1024
 t.test('memory is large enough, and at most twice as large above 32 KiB', async (t) => {
   for (const size of [16 * KIB, 20_000, 32 * KIB, 32 * KIB + 1, 500_000, 512 * KIB, KIB * KIB]) {
     t.equal(isPooled(size), true)
-    const { length } = takeMemory(size)
+    const { length } = acquireBuffer(size)
     t.ok(length >= size && length < Math.max(2 * size, 32 * KIB + 1), `${length} for ${size}`)
   }
   for (const size of [0, 1, 16 * KIB - 1, KIB * KIB + 1]) t.equal(isPooled(size), false)
 })
 
 t.test('returned memory is used again, once', async (t) => {
-  const memory = takeMemory(100_000)
-  returnMemory(memory.subarray(0, 70_000))
-  t.equal(takeMemory(70_000), memory, 'known by its beginning')
-  t.not(takeMemory(70_000), memory)
+  const memory = acquireBuffer(100_000)
+  releaseBuffer(memory.subarray(0, 70_000))
+  t.equal(acquireBuffer(70_000), memory, 'known by its beginning')
+  t.not(acquireBuffer(70_000), memory)
 })
 
 t.test('a page whose blocks are all returned serves another size', async (t) => {
-  const taken = Array.from({ length: 64 * 32 }, () => takeMemory(32 * KIB))
+  const taken = Array.from({ length: 64 * 32 }, () => acquireBuffer(32 * KIB))
   const { arrayBuffers } = process.memoryUsage()
-  for (const memory of taken) returnMemory(memory)
-  const large = Array.from({ length: 64 }, () => takeMemory(KIB * KIB))
+  for (const memory of taken) releaseBuffer(memory)
+  const large = Array.from({ length: 64 }, () => acquireBuffer(KIB * KIB))
   t.ok(process.memoryUsage().arrayBuffers - arrayBuffers < 8 * KIB * KIB, 'no new slab')
-  for (const memory of large) returnMemory(memory)
+  for (const memory of large) releaseBuffer(memory)
 })
 
 t.test('blocks of one page do not overlap', async (t) => {
-  const taken = Array.from({ length: 100 }, () => takeMemory(64 * KIB))
+  const taken = Array.from({ length: 100 }, () => acquireBuffer(64 * KIB))
   for (const [i, memory] of taken.entries()) memory.fill(i)
   t.ok(taken.every((memory, i) => memory.every((byte) => byte === i)))
-  for (const memory of taken) returnMemory(memory)
+  for (const memory of taken) releaseBuffer(memory)
 })
 
 t.test('memory of elsewhere is ignored', async (t) => {
   const own = Buffer.alloc(64 * KIB)
-  returnMemory(own)
-  t.not(takeMemory(64 * KIB), own)
+  releaseBuffer(own)
+  t.not(acquireBuffer(64 * KIB), own)
 })
 
 t.test('blocks that are never returned do not pin memory without bound', async (t) => {
   const { arrayBuffers } = process.memoryUsage()
-  for (let i = 0; i < 1200; i++) takeMemory(KIB * KIB)
+  for (let i = 0; i < 1200; i++) acquireBuffer(KIB * KIB)
   collectGarbage()
   const grown = process.memoryUsage().arrayBuffers - arrayBuffers
   t.ok(grown < 17 * 33 * KIB * KIB, `${grown} bytes`)

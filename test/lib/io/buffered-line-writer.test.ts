@@ -14,7 +14,7 @@ t.test(
   'lines are written in order, in few writes, and all of them before close ends',
   async (t) => {
     const target = join(t.testdir(), 'a.log')
-    const writer = createLineWriter({ target, onTrouble: unexpected, onRecover: unexpected })
+    const writer = createLineWriter({ target, onError: unexpected, onRecover: unexpected })
     const lines = Array.from({ length: 5000 }, (_, i) => `line ${i} ${'x'.repeat(50)}\n`)
     for (const line of lines) writer.write(line)
     await writer.close()
@@ -25,7 +25,7 @@ t.test(
 
 t.test('a file that exists is appended to', async (t) => {
   const target = join(t.testdir({ 'a.log': 'before\n' }), 'a.log')
-  const writer = createLineWriter({ target, onTrouble: unexpected, onRecover: unexpected })
+  const writer = createLineWriter({ target, onError: unexpected, onRecover: unexpected })
   writer.write('after\n')
   await writer.close()
   t.equal(readFileSync(target, 'latin1'), 'before\nafter\n')
@@ -36,7 +36,7 @@ t.test('a single line is written after the flush time without anyone closing', a
   const writer = createLineWriter({
     target,
     flushMs: 1,
-    onTrouble: unexpected,
+    onError: unexpected,
     onRecover: unexpected,
   })
   t.teardown(() => writer.close())
@@ -48,7 +48,7 @@ t.test('a single line is written after the flush time without anyone closing', a
 
 t.test('a file that cannot be opened is an error with its path', async (t) => {
   const target = join(t.testdir(), 'missing', 'a.log')
-  t.throws(() => createLineWriter({ target, onTrouble: unexpected, onRecover: unexpected }), {
+  t.throws(() => createLineWriter({ target, onError: unexpected, onRecover: unexpected }), {
     code: 'ENOENT',
     path: target,
   })
@@ -69,7 +69,7 @@ t.test('while a reader stalls memory is bounded, the loss is counted and told', 
     flushMs: 1,
     flushChars: 1000,
     maxChars: 200_000,
-    onTrouble: (error) => told.push(error),
+    onError: (error) => told.push(error),
     onRecover: (dropped) => recovered(dropped),
   })
   const line = `${'x'.repeat(99)}\n`

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { refuseUnknown } from '../../../lib/object/known-options.ts'
+import { rejectUnknownOptions } from '../../../lib/object/known-options.ts'
 
 const KNOWN = { address: true, timeoutMs: true }
 
 t.test('an unknown option is an error that names what may have been meant', async (t) => {
-  const refuse = (options: unknown) => refuseUnknown('new Thing', options as object, KNOWN)
+  const refuse = (options: unknown) => rejectUnknownOptions('new Thing', options as object, KNOWN)
   t.doesNotThrow(() => refuse({}))
   t.doesNotThrow(() => refuse({ address: 'a', timeoutMs: undefined }))
   t.throws(() => refuse({ adress: 'a' }), {
@@ -22,12 +22,15 @@ t.test('what is no object is refused', async (t) => {
     [null, 'null'],
     ['a:1', '"a:1"'],
   ] as const)
-    t.throws(() => refuseUnknown('new Thing', options as never, KNOWN), {
+    t.throws(() => rejectUnknownOptions('new Thing', options as never, KNOWN), {
       message: `new Thing: options must be an object, got ${shown}`,
     })
 })
 
 t.test('an object that may have members of its own is refused what looks misspelt', async (t) => {
-  t.doesNotThrow(() => refuseUnknown('thing', { colour: 3 }, KNOWN, true))
-  t.throws(() => refuseUnknown('thing', { adress: 3 }, KNOWN, true), /did you mean address\?/)
+  t.doesNotThrow(() => rejectUnknownOptions('thing', { colour: 3 }, KNOWN, true))
+  t.throws(
+    () => rejectUnknownOptions('thing', { adress: 3 }, KNOWN, true),
+    /did you mean address\?/,
+  )
 })

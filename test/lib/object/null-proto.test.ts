@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createBare } from '../../../lib/object/null-proto.ts'
+import { createNullProto } from '../../../lib/object/null-proto.ts'
 
 t.test('a bare object inherits no names', async (t) => {
-  const bare = createBare<Record<string, unknown>>()
+  const bare = createNullProto<Record<string, unknown>>()
   for (const name of [...Object.getOwnPropertyNames(Object.prototype), 'a']) {
     t.notOk(name in bare, name)
     t.equal(bare[name], undefined, name)
@@ -11,18 +11,18 @@ t.test('a bare object inherits no names', async (t) => {
 })
 
 t.test('what is put into one is in no other', async (t) => {
-  const one = createBare<Record<string, unknown>>()
+  const one = createNullProto<Record<string, unknown>>()
   one['toString'] = 1
   const { ['__proto__']: inherited } = one
   t.equal(inherited, undefined)
-  t.equal(createBare<Record<string, unknown>>()['toString'], undefined)
+  t.equal(createNullProto<Record<string, unknown>>()['toString'], undefined)
   t.throws(() => Object.assign(Object.getPrototypeOf(one), { a: 1 }), TypeError)
 })
 
 t.test('it is JSON like any object', async (t) => {
   t.equal(
-    JSON.stringify(Object.assign(createBare(), { valueOf: 1, b: [createBare()] })),
+    JSON.stringify(Object.assign(createNullProto(), { valueOf: 1, b: [createNullProto()] })),
     '{"valueOf":1,"b":[{}]}',
   )
-  t.same(structuredClone(Object.assign(createBare(), { a: 1 })), { a: 1 })
+  t.same(structuredClone(Object.assign(createNullProto(), { a: 1 })), { a: 1 })
 })

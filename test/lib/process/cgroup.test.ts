@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
-  findOwnCgroup,
+  findCurrentCgroup,
   removeCgroups,
   toCgroupFolder,
   toEnter,
@@ -12,7 +12,7 @@ import {
 } from '../../../lib/process/cgroup.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-const parent = findOwnCgroup()
+const parent = findCurrentCgroup()
 const id = `test-${process.pid}`
 const skip = findSkip()
 

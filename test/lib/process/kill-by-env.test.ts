@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { endMarked } from '../../../lib/process/kill-by-env.ts'
+import { killByEnv } from '../../../lib/process/kill-by-env.ts'
 import { readProcess } from '../../../lib/process/processes.ts'
 
 /** A process, and one that it began in a session of its own, as what is run by a terminal. */
@@ -16,8 +16,8 @@ async function startPair(t: Test, mark: string): Promise<number> {
 t.test('what has the mark ends, wherever it is', async (t) => {
   const pid = await startPair(t, 'c0ffee')
   const other = await startPair(t, 'c0ffee0')
-  t.equal((await endMarked(['MX_TEST_PAIR=c0ffee'])).size, 2)
+  t.equal((await killByEnv(['MX_TEST_PAIR=c0ffee'])).size, 2)
   t.equal(readProcess(pid), undefined)
   t.ok(readProcess(other))
-  t.equal((await endMarked(['MX_TEST_PAIR=c0ffee0', 'MX_TEST_PAIR=none'])).size, 2)
+  t.equal((await killByEnv(['MX_TEST_PAIR=c0ffee0', 'MX_TEST_PAIR=none'])).size, 2)
 })

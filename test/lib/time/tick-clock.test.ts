@@ -1,16 +1,16 @@
 import t from 'tap'
-import { turnMs } from '../../../lib/time/tick-clock.ts'
+import { tickNow } from '../../../lib/time/tick-clock.ts'
 
 const turn = () => new Promise(setImmediate)
 
 t.test('one turn of the event loop has one time, the next one another', async (t) => {
   const before = performance.now()
-  const first = turnMs()
+  const first = tickNow()
   t.ok(first >= before && first <= performance.now())
   while (performance.now() < first + 2);
-  t.equal(turnMs(), first)
+  t.equal(tickNow(), first)
   await Promise.resolve()
-  t.equal(turnMs(), first, 'promises belong to the turn')
+  t.equal(tickNow(), first, 'promises belong to the turn')
   await turn()
-  t.ok(turnMs() >= first + 2)
+  t.ok(tickNow() >= first + 2)
 })

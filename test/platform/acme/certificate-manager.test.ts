@@ -2,8 +2,14 @@ import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { createStore, type Store, type StoreWrite } from '../../../domain/store/store.ts'
-import { openPicture, type Picture } from '../../../platform/acme/certificate-cache.ts'
-import { createKeeper, type Keeper } from '../../../platform/acme/certificate-manager.ts'
+import {
+  type CertificateCache,
+  openCertificateCache,
+} from '../../../platform/acme/certificate-cache.ts'
+import {
+  type CertificateManager,
+  createCertificateManager,
+} from '../../../platform/acme/certificate-manager.ts'
 import { AcmeError } from '../../../platform/acme/client/acme-error.ts'
 import type { Issued } from '../../../platform/acme/client/client.ts'
 import { type SecretKeys, sealingId, TABLE, toOrderKey } from '../../../platform/acme/records.ts'
@@ -44,8 +50,8 @@ function openStore(t: Test): Store {
 }
 
 interface TestGateway {
-  readonly keeper: Keeper
-  readonly picture: Picture
+  readonly keeper: CertificateManager
+  readonly picture: CertificateCache
   readonly orders: readonly string[]
   readonly serial: (host: string) => string | undefined
 }
@@ -57,7 +63,7 @@ async function openGateway(t: Test, options: GatewayOptions = {}): Promise<TestG
   const orders: string[] = []
   const clock = { nowMs: () => time.ms + aheadMs, elapsedMs: () => time.ms }
   const scope = SCOPE
-  const picture = await openPicture({
+  const picture = await openCertificateCache({
     ...{ store, scope, secretKeys, clock },
     onChange: () => {},
     onWarning: () => {},
@@ -73,7 +79,7 @@ async function openGateway(t: Test, options: GatewayOptions = {}): Promise<TestG
       return issue(host)
     },
   }
-  const keeper = createKeeper({
+  const keeper = createCertificateManager({
     ...{ store, scope, secretKeys, clock, picture, directory, windows, hosts, ask },
     ...{ holder: `${Math.random()}`, holdMs: 60_000, random: () => 0, log: createLog('silent') },
   })

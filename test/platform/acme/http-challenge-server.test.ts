@@ -4,15 +4,18 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { type DoorOptions, openDoor } from '../../../platform/acme/http-challenge-server.ts'
+import {
+  type HttpChallengeServerOptions,
+  openHttpChallengeServer,
+} from '../../../platform/acme/http-challenge-server.ts'
 
 const TOKEN = 'evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA'
 const CHALLENGE = `/.well-known/acme-challenge/${TOKEN}`
 
-async function open(t: Test, options: Partial<DoorOptions> = {}) {
+async function open(t: Test, options: Partial<HttpChallengeServerOptions> = {}) {
   const messages: string[] = []
   const log = pino({}, { write: (line: string) => messages.push(JSON.parse(line).msg) })
-  const door = await openDoor({
+  const door = await openHttpChallengeServer({
     address: { host: '127.0.0.1', port: 0 },
     findToken: async (token) => (token === TOKEN ? `${token}.thumbprint` : undefined),
     hasHost: async (host) => host === 'a.test',

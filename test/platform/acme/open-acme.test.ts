@@ -11,7 +11,7 @@ import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import { createPostgresStore } from '../../../adapters/store/postgres.ts'
 import { createNodeListener } from '../../../core/listener/node/listener.ts'
 import { createUwsListener } from '../../../core/listener/uws/listener.ts'
-import { formatKept } from '../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import { createStore, type Store } from '../../../domain/store/store.ts'
 import { type Acme, type AcmeOptions, openAcme } from '../../../platform/acme/open-acme.ts'
 import { TABLE, toOrderKey, toScope } from '../../../platform/acme/records.ts'
@@ -233,7 +233,7 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
       reason: '',
     }
     const key = toOrderKey(toScope(pebble.directory), '', host)
-    await store.commit([{ table: TABLE, key, value: formatKept(held) }])
+    await store.commit([{ table: TABLE, key, value: encodeRecord(held) }])
     const orders = countOrders(pebble)
     const words = [`--acme_hosts=${host}`]
     const { acme, names } = await openGateway(t, pebble, store, words, { nowMs: () => nowMs })

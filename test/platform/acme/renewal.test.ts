@@ -4,8 +4,8 @@ import { toRetryMs } from '../../../platform/acme/client/back-off.ts'
 import {
   pickTime,
   readValidity,
-  toAskAgainMs,
   toCertificateId,
+  toNextCheckMs,
   toRenewMs,
 } from '../../../platform/acme/renewal.ts'
 import { createCertificate } from '../../fixtures/certificates.ts'
@@ -49,9 +49,9 @@ t.test('of the window of a directory a time is picked once (RFC 9773 §4.2)', (t
     pickTime({ ...window, endMs: 3000 }, { window, renewMs }, () => 0.9),
     2800,
   )
-  t.equal(toAskAgainMs({}), 6 * HOUR_MS)
-  t.equal(toAskAgainMs({ retryAfterMs: 5 }), MINUTE_MS)
-  t.equal(toAskAgainMs({ retryAfterMs: 30 * DAY_MS }), DAY_MS)
+  t.equal(toNextCheckMs({}), 6 * HOUR_MS)
+  t.equal(toNextCheckMs({ retryAfterMs: 5 }), MINUTE_MS)
+  t.equal(toNextCheckMs({ retryAfterMs: 30 * DAY_MS }), DAY_MS)
   t.end()
 })
 

@@ -1,15 +1,19 @@
 import t from 'tap'
-import { listNames, listOwn, listServices } from '../../../platform/config/configured-services.ts'
+import {
+  listConfiguredServices,
+  listNames,
+  listServices,
+} from '../../../platform/config/configured-services.ts'
 import { keepFixed } from '../../../platform/config/load.ts'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
 import { NO_CONFIG } from '../../../platform/config/types.ts'
 import { createConfiguredRegistry } from '../../../platform/server/registries.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
-import { mergeGiven, mergeSettings } from '../../../platform/settings/sources.ts'
+import { mergeInputs, mergeSettings } from '../../../platform/settings/sources.ts'
 
 function configure(words: readonly string[], yaml = '') {
   const config = yaml === '' ? NO_CONFIG : parseConfig(yaml, 'mx.yaml')
-  const given = mergeGiven(readFlags(words), config.settings)
+  const given = mergeInputs(readFlags(words), config.settings)
   return { settings: mergeSettings(given), config, given, file: undefined }
 }
 
@@ -51,7 +55,7 @@ t.test('node choices of single services go by full name', async (t) => {
   const yaml =
     'services: {a: {nodes: ["h:1"], balance: random}, b.c: {nodes: ["h:1"], balance: p2c}, d: "h:1"}'
   t.same(
-    [...listOwn(configure([], yaml), 'balance')],
+    [...listConfiguredServices(configure([], yaml), 'balance')],
     [
       ['go.mx.api.a', 'random'],
       ['b.c', 'p2c'],
@@ -62,9 +66,9 @@ t.test('node choices of single services go by full name', async (t) => {
 t.test('idle time and maximum age of single services go by full name', (t) => {
   const yaml = 'services: {a: {nodes: ["h:1"], keep_alive: 2s, max_connection_age: none}, b: "h:1"}'
   const configuration = configure([], yaml)
-  t.same([...listOwn(configuration, 'keepAliveMs')], [['go.mx.api.a', 2000]])
+  t.same([...listConfiguredServices(configuration, 'keepAliveMs')], [['go.mx.api.a', 2000]])
   t.same(
-    [...listOwn(configuration, 'maxConnectionAgeMs')],
+    [...listConfiguredServices(configuration, 'maxConnectionAgeMs')],
     [['go.mx.api.a', Number.POSITIVE_INFINITY]],
   )
   t.end()

@@ -1,18 +1,23 @@
 import t from 'tap'
-import { findOddities } from '../../../platform/config/lint.ts'
+import { lintConfiguration } from '../../../platform/config/lint.ts'
 import { NO_CONFIG } from '../../../platform/config/types.ts'
 import { readEnvironment } from '../../../platform/settings/env.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import {
-  type GivenSettings,
-  mergeGiven,
+  mergeInputs,
   mergeSettings,
+  type SettingsInput,
 } from '../../../platform/settings/sources.ts'
 import { setVariables } from '../../fixtures/otlp-collector.ts'
 
 function find(...words: string[]): readonly string[] {
   const given = readFlags(words)
-  return findOddities({ settings: mergeSettings(given), config: NO_CONFIG, given, file: undefined })
+  return lintConfiguration({
+    settings: mergeSettings(given),
+    config: NO_CONFIG,
+    given,
+    file: undefined,
+  })
 }
 
 t.test('plugins that are listed without tracing are odd where traces are exported', async (t) => {
@@ -20,7 +25,7 @@ t.test('plugins that are listed without tracing are odd where traces are exporte
   const list = (...specifiers: string[]): readonly string[] => {
     const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
     const config = { ...NO_CONFIG, plugins }
-    return findOddities({ settings: mergeSettings(given), config, given, file: undefined })
+    return lintConfiguration({ settings: mergeSettings(given), config, given, file: undefined })
   }
   t.same(list('cors'), [])
   setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' })
@@ -36,7 +41,7 @@ t.test(
       const given = readFlags(['--handler=proxy', ...words])
       const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
       const config = { ...NO_CONFIG, plugins }
-      return findOddities({ settings: mergeSettings(given), config, given, file: undefined })
+      return lintConfiguration({ settings: mergeSettings(given), config, given, file: undefined })
     }
     const inside = ['--backend', 'a=h:1', '--backend', 'b=h:1']
     const told = list(inside, './hello.ts')
@@ -55,10 +60,10 @@ t.test(
     const backend = readFlags(['--backend', 'a=h:1'])
     const inFile = (key: 'address', value: string) =>
       new Map([[key, { source: `mx.yaml:1:1: ${key}`, values: [value] }]])
-    const of = (settings: GivenSettings, env: Readonly<Record<string, string>>) => {
-      const given = mergeGiven(backend, readEnvironment(env), settings)
+    const of = (settings: SettingsInput, env: Readonly<Record<string, string>>) => {
+      const given = mergeInputs(backend, readEnvironment(env), settings)
       const config = { ...NO_CONFIG, settings }
-      return findOddities({ settings: mergeSettings(given), config, given, file: 'mx.yaml' })
+      return lintConfiguration({ settings: mergeSettings(given), config, given, file: 'mx.yaml' })
     }
     const address = inFile('address', ':9000')
     t.same(of(address, { MX_ADDRESS: ':8080' }), [
@@ -104,7 +109,7 @@ t.test('servers to link with, and no token', async (t) => {
   const findServer = (...words: string[]): readonly string[] => {
     const given = readFlags(words, 'server')
     const settings = mergeSettings(given)
-    return findOddities({ settings, config: NO_CONFIG, given, file: undefined }, 'server')
+    return lintConfiguration({ settings, config: NO_CONFIG, given, file: undefined }, 'server')
   }
   const nodes = '--network_nodes=10.0.0.2:8081'
   t.match(findServer(nodes), [/^no server will be linked: .*; set MX_NETWORK_TOKEN, /])

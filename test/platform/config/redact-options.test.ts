@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Type } from '../../../core/schema.ts'
-import { MASK } from '../../../lib/text/redact.ts'
-import { maskOptions } from '../../../platform/config/redact-options.ts'
+import { REDACTED } from '../../../lib/text/redact.ts'
+import { redactOptions } from '../../../platform/config/redact-options.ts'
 
 t.test('what the schema calls secret is not told, however deep it lies', async (t) => {
   const schema = Type.Object({
@@ -20,13 +20,13 @@ t.test('what the schema calls secret is not told, however deep it lies', async (
     pins: { ann: '1', bob: '2' },
     users: [{ id: 'ann', hash: 'h' }],
   }
-  t.strictSame(maskOptions(options, schema), {
-    keys: MASK,
+  t.strictSame(redactOptions(options, schema), {
+    keys: REDACTED,
     header: 'X-Api-Key',
-    inner: { pin: MASK, limit: 5 },
-    either: MASK,
-    pins: { ann: MASK, bob: MASK },
-    users: MASK,
+    inner: { pin: REDACTED, limit: 5 },
+    either: REDACTED,
+    pins: { ann: REDACTED, bob: REDACTED },
+    users: REDACTED,
   })
 })
 
@@ -47,11 +47,11 @@ t.test(
       urls: ['nats://t0ken@host'],
       mail: 'ann@example.com',
     }
-    t.strictSame(maskOptions(options, schema), {
-      clientSecret: MASK,
+    t.strictSame(redactOptions(options, schema), {
+      clientSecret: REDACTED,
       forwardToken: true,
-      url: `https://${MASK}@host/path?x=a@b`,
-      urls: [`nats://${MASK}@host`],
+      url: `https://${REDACTED}@host/path?x=a@b`,
+      urls: [`nats://${REDACTED}@host`],
       mail: 'ann@example.com',
     })
   },
@@ -59,11 +59,11 @@ t.test(
 
 t.test('of a plugin without a schema only numbers, truths and their names are told', async (t) => {
   const options = { limit: 3, on: true, name: 'x', list: ['a'], inner: { a: 1 } }
-  t.strictSame(maskOptions(options, undefined), {
+  t.strictSame(redactOptions(options, undefined), {
     limit: 3,
     on: true,
-    name: MASK,
-    list: MASK,
-    inner: MASK,
+    name: REDACTED,
+    list: REDACTED,
+    inner: REDACTED,
   })
 })

@@ -18,10 +18,10 @@ import type { Message } from '../../../core/contracts/broker.ts'
 import type { Configuration } from '../../../platform/config/load.ts'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
 import { type ConfigFile, NO_CONFIG } from '../../../platform/config/types.ts'
-import { type Api, startApi } from '../../../platform/gateway/gateway-server.ts'
+import { type GatewayServer, startGatewayServer } from '../../../platform/gateway/gateway-server.ts'
 import { createLog } from '../../../platform/process/log.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
-import { mergeGiven, mergeSettings } from '../../../platform/settings/sources.ts'
+import { mergeInputs, mergeSettings } from '../../../platform/settings/sources.ts'
 import { findLocalCaller } from '../../../sdk/internal/local-services.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Service } from '../../../sdk/service/service.ts'
@@ -52,12 +52,15 @@ function named(t: Test, name: string): Promise<string> {
 function configure(words: readonly string[], config: ConfigFile = NO_CONFIG): Configuration {
   const handler = words.some((word) => word.startsWith('--handler')) ? [] : ['--handler=proxy']
   const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...handler, ...words])
-  const given = mergeGiven(flags, config.settings)
+  const given = mergeInputs(flags, config.settings)
   return { settings: mergeSettings(given), config, given, file: undefined }
 }
 
-async function start(t: Test, configuration: Configuration): Promise<{ api: Api; url: string }> {
-  const api = await startApi({ configuration, log: LOG })
+async function start(
+  t: Test,
+  configuration: Configuration,
+): Promise<{ api: GatewayServer; url: string }> {
+  const api = await startGatewayServer({ configuration, log: LOG })
   t.teardown(api.close)
   return { api, url: `http://127.0.0.1:${api.port}` }
 }
@@ -88,7 +91,7 @@ for (const listener of ['uws', 'node'])
     })
     const words = [`--listener=${listener}`, '--backend', `npm=${registry}`]
     const ask = async (
-      { port }: Api,
+      { port }: GatewayServer,
       path: string,
       { host = 'gateway.test', ...options }: { host?: string; method?: string; body?: string } = {},
     ) => {
@@ -123,7 +126,7 @@ t.test('rules see one path, however its slashes are written', async (t) => {
   ]
   const { gate } = await openGate(t, ...rules)
   const words = ['--backend', `app=${await named(t, 'one')}`, '--encoded_slash_services=app']
-  const api = await startApi({ configuration: configure(words), log: LOG, gate })
+  const api = await startGatewayServer({ configuration: configure(words), log: LOG, gate })
   t.teardown(api.close)
   const ask = async (path: string): Promise<number> =>
     (await fetch(`http://127.0.0.1:${api.port}${path}`)).status
@@ -168,7 +171,11 @@ t.test('services of this process are called without sockets where the gateway ma
   const words = ['--registry=memory', '--namespace', ' ', '--handler=rpc']
   const configuration = configure(words)
   const start = async (findCaller?: typeof findLocalCaller): Promise<number> => {
-    const api = await startApi({ configuration, log: LOG, ...(findCaller && { findCaller }) })
+    const api = await startGatewayServer({
+      configuration,
+      log: LOG,
+      ...(findCaller && { findCaller }),
+    })
     t.teardown(api.close)
     return (await fetch(`http://127.0.0.1:${api.port}/greeter/hello`)).status
   }
@@ -279,13 +286,13 @@ t.test('nothing is left open when the start fails', async (t) => {
   const { api } = await start(t, configure([]))
   const words = [`--address=127.0.0.1:${api.port}`]
   const taken = { ...configure([]), settings: mergeSettings(readFlags(words)) }
-  await t.rejects(startApi({ configuration: taken, log: LOG }), /in use/)
+  await t.rejects(startGatewayServer({ configuration: taken, log: LOG }), /in use/)
   await t.rejects(
-    startApi({ configuration: configure(['--plugin=./none.ts']), log: LOG }),
+    startGatewayServer({ configuration: configure(['--plugin=./none.ts']), log: LOG }),
     /none\.ts/,
   )
   await t.rejects(
-    startApi({ configuration: configure(['--broker=nats://127.0.0.1:1']), log: LOG }),
+    startGatewayServer({ configuration: configure(['--broker=nats://127.0.0.1:1']), log: LOG }),
     /^the broker nats:\/\/127\.0\.0\.1:1 cannot be used: /,
   )
 })
@@ -318,7 +325,7 @@ t.test('a reload tells of new certificates, and of wrong ones in one line', asyn
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
   const words = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
   const configuration = configure(words)
-  const api = await startApi({ configuration, log })
+  const api = await startGatewayServer({ configuration, log })
   t.teardown(api.close)
   folder.write('localhost', createCertificate(['localhost']))
   await api.reload(configuration)
@@ -412,7 +419,7 @@ t.test('a fault is logged with its plugin, its request and the line of the sourc
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'error' }, { write: (line) => void lines.push(JSON.parse(line)) })
   const configuration = configure([`--plugin=${folder}/faulty.ts`])
-  const api = await startApi({ configuration, log })
+  const api = await startGatewayServer({ configuration, log })
   t.teardown(() => api.close())
   const cases = [
     ['onRequest', 500, 'a stage failed; answered 500'],
@@ -436,7 +443,7 @@ t.test(
   async (t) => {
     const { gate, issue } = await openGate(t, createRule({ scope: '*' }))
     const configuration = configure(['--backend', `app=${await named(t, 'one')}`])
-    const api = await startApi({ configuration, log: LOG, gate })
+    const api = await startGatewayServer({ configuration, log: LOG, gate })
     t.teardown(api.close)
     const headers = { authorization: `Bearer ${await issue(createAccount())}` }
     const ask = async (init?: RequestInit): Promise<number> =>

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
-import { MASK } from '../../../lib/text/redact.ts'
+import { REDACTED } from '../../../lib/text/redact.ts'
 import { configurationFrom } from '../../../platform/config/load.ts'
-import { createToldGateway } from '../../../platform/gateway/gateway-view.ts'
+import { createGatewaySource } from '../../../platform/gateway/gateway-view.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { openGate } from '../../fixtures/gates.ts'
 import { openServer, QUIET_WORDS } from '../../fixtures/server.ts'
@@ -14,7 +14,7 @@ t.test('before the gateway runs there is nothing to tell', async (t) => {
   t.teardown(() => registry.close?.())
   const { gate } = await openGate(t)
   const domains = { list: () => new Set<string>() } as never
-  const told = createToldGateway({ registry, domains, gate })
+  const told = createGatewaySource({ registry, domains, gate })
   t.equal(told.gateway(), undefined)
   t.equal(told.inFlight(), 0)
   t.equal(told.metrics.requests, 0)
@@ -43,7 +43,7 @@ t.test(
     const own = (await read()).find(({ name }: { name: string }) => name === 'own')
     t.match(own, {
       ...{ description: 'Does nothing.', specifier: join(cwd, 'own.mjs'), hooks: ['onReply'] },
-      ...{ source: /mx\.yaml:2/, options: { pin: MASK, limit: 7 } },
+      ...{ source: /mx\.yaml:2/, options: { pin: REDACTED, limit: 7 } },
     })
     writeFileSync(
       file,

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { runSteps } from '../../../core/chain.ts'
 import { createClosing } from '../../../lib/async/disposer.ts'
 import { configurationFrom } from '../../../platform/config/load.ts'
-import { type Deciding, openDeciding } from '../../../platform/gateway/pipeline.ts'
+import { openPipeline, type Pipeline } from '../../../platform/gateway/pipeline.ts'
 import { planPlugins } from '../../../platform/plugins/plan.ts'
 import { createLog } from '../../../platform/process/log.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
@@ -14,7 +14,7 @@ async function open(t: Test, ...words: readonly string[]) {
   const closing = createClosing()
   t.teardown(closing.close)
   const { createPool } = createPools()
-  const deciding = await openDeciding(
+  const deciding = await openPipeline(
     {
       ...{ configuration, events: {}, gate: undefined, log: createLog('silent') },
       upstream: () => ({ createPool }),
@@ -59,7 +59,7 @@ t.test(
 
 t.test('another list of services is taken over', async (t) => {
   const opened = await open(t, ...BACKEND, '--handler=proxy')
-  const { deciding }: { deciding: Deciding } = opened
+  const { deciding }: { deciding: Pipeline } = opened
   deciding.replace([makeService('go.mx.api.mail', ['127.0.0.1:9002'])])
   deciding.routing.reconfigure(['go.mx.api.greeter', 'go.mx.api.mail'])
   t.equal(await lead(opened, '/mail/send'), 'proxy go.mx.api.mail')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
-import { hearFirstAnswer } from '../../../platform/gateway/registry-readiness.ts'
+import { trackReadiness } from '../../../platform/gateway/registry-readiness.ts'
 
 const KNOWN: Registry = { name: 'test', getService: () => [], listServices: () => [] }
 const NO_ANSWER = 'the registry has not answered yet'
@@ -14,7 +14,7 @@ t.test(
   async (t) => {
     let answer: ((services: readonly Service[]) => void) | undefined
     let questions = 0
-    const { problem } = hearFirstAnswer({
+    const { problem } = trackReadiness({
       ...KNOWN,
       listServices() {
         questions++
@@ -39,7 +39,7 @@ for (const [kind, fail] of [
 ] as const) {
   t.test(`a registry that ${kind} is asked again, and has not answered by that`, async (t) => {
     const answers: Registry['listServices'][] = [fail, fail, () => []]
-    const { problem } = hearFirstAnswer({
+    const { problem } = trackReadiness({
       ...KNOWN,
       listServices: () => answers.shift()!(),
     })
@@ -51,7 +51,7 @@ for (const [kind, fail] of [
   t.test(`an answer to anybody counts, and none that ${kind}`, async (t) => {
     for (const getService of [() => [], async () => []]) {
       const answers: Registry['getService'][] = [fail, getService]
-      const { registry, problem } = hearFirstAnswer({
+      const { registry, problem } = trackReadiness({
         ...KNOWN,
         listServices: fail,
         getService: (name) => answers.shift()!(name),
@@ -67,7 +67,7 @@ for (const [kind, fail] of [
 t.test('that it refuses is told, until it does something else', async (t) => {
   const refusal = Object.assign(new Error('ACL not found: secret'), { denied: true })
   const answers: Registry['listServices'][] = [() => Promise.reject(refusal), away, () => []]
-  const { problem } = hearFirstAnswer({ ...KNOWN, listServices: () => answers.shift()!() })
+  const { problem } = trackReadiness({ ...KNOWN, listServices: () => answers.shift()!() })
   t.equal(await problem(), 'the registry refuses access: the log says why')
   t.equal(await problem(), NO_ANSWER)
   t.equal(await problem(), undefined)

@@ -11,7 +11,7 @@ import {
 } from '../../../platform/plugins/plan.ts'
 import { readEnvironment } from '../../../platform/settings/env.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
-import { mergeGiven, mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'
+import { mergeInputs, mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'
 import { createTestEnv } from '../../../sdk/testing.ts'
 
 function configure(
@@ -20,7 +20,7 @@ function configure(
   env: Record<string, string> = {},
 ): Configuration {
   const config = yaml === '' ? NO_CONFIG : parseConfig(yaml, '/etc/mx.yaml')
-  const given = mergeGiven(readFlags(words), readEnvironment(env), config.settings)
+  const given = mergeInputs(readFlags(words), readEnvironment(env), config.settings)
   return { settings: mergeSettings(given), config, given, file: '/etc/mx.yaml' }
 }
 

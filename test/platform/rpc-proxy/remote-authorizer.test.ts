@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { configurationFrom } from '../../../platform/config/load.ts'
-import { type Api, startApi } from '../../../platform/gateway/gateway-server.ts'
+import { type GatewayServer, startGatewayServer } from '../../../platform/gateway/gateway-server.ts'
 import { createLog } from '../../../platform/process/log.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { eventually } from '../../fixtures/eventually.ts'
@@ -12,9 +12,12 @@ const LOG = createLog('silent')
 /** What a change of rules may take. */
 const CHANGE_MS = 1000
 
-async function startGateway(t: Test, words: readonly string[], env = {}): Promise<Api> {
+async function startGateway(t: Test, words: readonly string[], env = {}): Promise<GatewayServer> {
   const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...words])
-  const api = await startApi({ configuration: await configurationFrom(flags, env)(), log: LOG })
+  const api = await startGatewayServer({
+    configuration: await configurationFrom(flags, env)(),
+    log: LOG,
+  })
   t.teardown(api.close)
   return api
 }
@@ -105,9 +108,9 @@ t.test('while the platform has never been reached nobody is let in', async (t) =
 
 t.test('/readyz says that rules and keys were never told, and whether for a refusal', async (t) => {
   const { server, proxy } = await openServer(t)
-  const open = (secret: string, auth = `mx://${proxy}`): Promise<Api> =>
+  const open = (secret: string, auth = `mx://${proxy}`): Promise<GatewayServer> =>
     startGateway(t, [`--auth=${auth}`, '--auth_id=admin', `--auth_secret=${secret}`])
-  const becomes = (api: Api, problem: string | undefined): Promise<void> =>
+  const becomes = (api: GatewayServer, problem: string | undefined): Promise<void> =>
     eventually(async () => (await api.problems())[0] === problem)
   t.same(await (await open('mx', 'mx://127.0.0.1:1')).problems(), ['auth has not answered yet'])
   await becomes(await open('wrong'), 'auth refuses access: the log says why')

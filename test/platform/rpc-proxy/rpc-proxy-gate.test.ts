@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { formatAccount } from '../../../core/auth/account-text.ts'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import type { Dispatch } from '../../../core/rpc/call.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { testCalls } from '../../contracts/calls.ts'
@@ -17,7 +17,7 @@ const STAFF_ONLY = createRule({ id: 'staff', scope: 'staff' })
 
 function openGate(t: Test) {
   const source = new MemoryAuthSource()
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   t.teardown(gate.close)
   return { source, gate }
 }

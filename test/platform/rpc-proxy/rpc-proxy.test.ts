@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Registry } from '../../../core/contracts/registry.ts'
-import { Directory } from '../../../core/registry/service-cache.ts'
+import { ServiceCache } from '../../../core/registry/service-cache.ts'
 import { openRpcProxy, type RpcProxy } from '../../../platform/rpc-proxy/rpc-proxy.ts'
 import { findLocalCaller } from '../../../sdk/internal/local-services.ts'
 import { createDispatcher } from '../../../sdk/service/dispatch.ts'
@@ -88,7 +88,7 @@ t.test('a trusted gateway is believed whom it calls for, to the service that ask
 async function openPlatform(t: Test): Promise<{ registry: Registry; proxy: RpcProxy }> {
   const registry = openRegistry(t)
   const options = { createPool: createTestPool, findCaller: findLocalCaller }
-  const directory = new Directory(registry, { upstream: () => options })
+  const directory = new ServiceCache(registry, { upstream: () => options })
   const proxy = await openRpcProxy({
     address: { host: '127.0.0.1', port: 0 },
     find: (service) => directory.find(service),

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { configurationFrom } from '../../../platform/config/load.ts'
 import { openServerProxy, type ServerProxy } from '../../../platform/rpc-proxy/server-proxy.ts'
 import { openServerRegistries } from '../../../platform/server/server-registries.ts'
@@ -21,7 +21,7 @@ async function open(t: Test, ...words: string[]): Promise<ServerProxy> {
     onWarning: () => {},
   })
   const log = pino({ level: 'silent' })
-  const gate = createGate(new MemoryAuthSource())
+  const gate = createAuthorizer(new MemoryAuthSource())
   const proxy = await openServerProxy({
     configuration,
     registry: registries.registry,

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
 import type { Workload } from '../../../core/contracts/runtime.ts'
-import { Directory } from '../../../core/registry/service-cache.ts'
-import { createRuntimeDoors } from '../../../platform/server/instance-registrar.ts'
-import { mustOwnName, withOwner } from '../../../services/registry/nodes/node-owner.ts'
+import { ServiceCache } from '../../../core/registry/service-cache.ts'
+import { createInstanceRegistrar } from '../../../platform/server/instance-registrar.ts'
+import { requireOwnName, withOwner } from '../../../services/registry/nodes/node-owner.ts'
 import { createTestPool } from '../../fixtures/rpc-proxy.ts'
 import { createQuietLog, createService, openRegistry } from '../../fixtures/sdk-services.ts'
 
@@ -17,7 +17,7 @@ const NEVER = new AbortController().signal
 function open(t: Test, change = (registry: Registry): Registry => registry) {
   const registry = openRegistry(t)
   const { log } = createQuietLog('runtime')
-  const doors = createRuntimeDoors({ registryOf: () => change(registry), log })
+  const doors = createInstanceRegistrar({ registryOf: () => change(registry), log })
   /** Registers a service that runs as a copy. */
   const register = (name: string, address: string, instance: string): Service => {
     const node = { id: `${name}-${instance}`, address, metadata: { protocol: 'mx', instance } }
@@ -124,7 +124,7 @@ t.test('a program without the SDK is registered, and leaves by draining first', 
 
 t.test('one that fell is known, and called no more, until it leaves', async (t) => {
   const { doors, registry } = open(t)
-  const directory = new Directory(registry, { upstream: () => ({ createPool: createTestPool }) })
+  const directory = new ServiceCache(registry, { upstream: () => ({ createPool: createTestPool }) })
   t.teardown(() => directory.close())
   const ways = async () => (await directory.find('shop'))?.nodes.map(({ id }) => id)
   const first = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
@@ -155,9 +155,9 @@ t.test('a registered program owns its name, also while it is down and draining',
     t.equal(entry?.nodes[0]?.metadata['state'], state)
     const beside = { ...entry!, nodes: [{ id: 'a', address: '127.0.0.1:9', metadata: {} }] }
     for (const service of [beside, { ...beside, version: 'v2' }, withOwner(entry!, external)])
-      await t.rejects(mustOwnName(service, domain, external, 'registry'), { code: 409 })
+      await t.rejects(requireOwnName(service, domain, external, 'registry'), { code: 409 })
     const workload = toAccount('shop@v1', 'workload:mx/shop')
-    await mustOwnName(beside, domain, workload, 'registry')
+    await requireOwnName(beside, domain, workload, 'registry')
   }
   const draining: Promise<void>[] = []
   registry.watch!(({ service }) => {

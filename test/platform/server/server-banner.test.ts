@@ -5,11 +5,11 @@ import { readVersion } from '../../../platform/process/version.ts'
 import {
   formatServerBanner,
   printServerBanner,
-  type ShownServer,
+  type ServerBannerInput,
 } from '../../../platform/server/server-banner.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 
-const SERVER: ShownServer = {
+const SERVER: ServerBannerInput = {
   address: { host: '127.0.0.1', port: 8080 },
   proxyAddress: { host: '127.0.0.1', port: 8081 },
   webAddress: { host: '127.0.0.1', port: 8082 },

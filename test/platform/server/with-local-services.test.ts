@@ -1,14 +1,14 @@
 import t from 'tap'
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
 import type { RegistryEvent } from '../../../core/contracts/registry.ts'
-import { withOwnServices } from '../../../platform/server/with-local-services.ts'
+import { withLocalServices } from '../../../platform/server/with-local-services.ts'
 import { makeService } from '../../fixtures/services.ts'
 
 const isOwn = (address: string): boolean => address === '10.0.0.1:8081'
 
 t.test('services of this server are found beside those of the registry', async (t) => {
   const other = createStaticRegistry([makeService('web', ['a:1']), makeService('store', ['b:1'])])
-  const registry = withOwnServices(other, isOwn)
+  const registry = withLocalServices(other, isOwn)
   const told: RegistryEvent[] = []
   registry.watch!((event) => told.push(event))
   const store = makeService('store', ['10.0.0.1:8081'])
@@ -23,7 +23,7 @@ t.test('services of this server are found beside those of the registry', async (
 })
 
 t.test('services that run elsewhere are refused with 501', async (t) => {
-  const registry = withOwnServices(createStaticRegistry([]), isOwn)
+  const registry = withLocalServices(createStaticRegistry([]), isOwn)
   const elsewhere = makeService('web', ['10.0.0.1:8081', '10.0.0.2:8081'])
   for (const tell of [registry.register!, registry.deregister!])
     t.throws(() => tell(elsewhere), {

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster'
 import { EventEmitter } from 'node:events'
 import t, { type Test } from 'tap'
-import { answerQuestions, createQuestions } from '../../../platform/workers/ipc-rpc.ts'
+import { createIpcClient, serveIpc } from '../../../platform/workers/ipc-rpc.ts'
 
 /** A worker's end of the channel, which answers by `say`. */
 function createWorker(id: number, say: (question: { ask: string; id: number }) => unknown): Worker {
@@ -31,7 +31,7 @@ function openChannel(t: Test): { hear: (message: unknown) => void; sent: unknown
 }
 
 t.test('each worker is asked, and what it says belongs to what it was asked', async (t) => {
-  const { ask } = createQuestions()
+  const { ask } = createIpcClient()
   const workers = [1, 2].map((id) =>
     createWorker(id, ({ ask, id: question }) => ({ answers: question, value: `${ask} of ${id}` })),
   )
@@ -53,7 +53,7 @@ t.test('each worker is asked, and what it says belongs to what it was asked', as
 })
 
 t.test('however much a worker is asked at one time, one listener hears it', async (t) => {
-  const { ask } = createQuestions()
+  const { ask } = createIpcClient()
   const worker = createWorker(1, ({ id }) => ({ answers: id, value: id }))
   const asked = Array.from({ length: 20 }, () => ask([worker], 'metrics'))
   t.equal(worker.listenerCount('message'), 1)
@@ -63,7 +63,7 @@ t.test('however much a worker is asked at one time, one listener hears it', asyn
 })
 
 t.test('one that says enough spares those who ask the others', async (t) => {
-  const { ask } = createQuestions()
+  const { ask } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
   const no = createWorker(2, ({ id }) => ({ answers: id, value: ['lacks'] }))
   const yes = createWorker(3, ({ id }) => ({ answers: id, value: [] }))
@@ -81,7 +81,7 @@ t.test('one that says enough spares those who ask the others', async (t) => {
 })
 
 t.test('one that says nothing, ends, or cannot be asked has no answer', async (t) => {
-  const { ask } = createQuestions()
+  const { ask } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
   const ending = createWorker(2, () => 'drain')
   const lost = Object.assign(
@@ -102,7 +102,7 @@ t.test('one that says nothing, ends, or cannot be asked has no answer', async (t
 
 t.test('a worker answers what it can, and takes orders for no questions', async (t) => {
   const { hear, sent } = openChannel(t)
-  answerQuestions({ problems: () => [], metrics: async () => ['m'] })
+  serveIpc({ problems: () => [], metrics: async () => ['m'] })
   for (const message of ['drain', null, { ask: 'constructor', id: 1 }, { ask: 'problems', id: 2 }])
     hear(message)
   hear({ ask: 'metrics', id: 3 })

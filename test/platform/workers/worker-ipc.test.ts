@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { obeyPrimary } from '../../../platform/workers/worker-ipc.ts'
+import { handlePrimaryMessages } from '../../../platform/workers/worker-ipc.ts'
 
 t.test(
   'connections that wait when a worker is told to leave are accepted, none is reset',
@@ -17,7 +17,7 @@ t.test(
       left = true
       server.close()
     }
-    obeyPrimary({ listener: 'uws', port }, { reload: () => {}, drain })
+    handlePrimaryMessages({ listener: 'uws', port }, { reload: () => {}, drain })
     t.teardown(() => process.removeAllListeners('message'))
 
     const request = get({ host: '127.0.0.1', port, agent: false })

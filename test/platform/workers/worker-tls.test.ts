@@ -1,11 +1,15 @@
 import type { Worker } from 'node:cluster'
 import { EventEmitter } from 'node:events'
 import t, { type Test } from 'tap'
-import { createTlsPairs } from '../../../core/listener/tls/certificates.ts'
-import type { TlsPair, TlsSource } from '../../../core/listener/tls/tls.ts'
+import { createCertificateSource } from '../../../core/listener/tls/certificates.ts'
+import type { Certificate, TlsSource } from '../../../core/listener/tls/tls.ts'
 import { receiveTls, shareTls } from '../../../platform/workers/worker-tls.ts'
 
-const toPair = (host: string): TlsPair => ({ cert: `cert of ${host}`, key: 'key', names: [host] })
+const toPair = (host: string): Certificate => ({
+  cert: `cert of ${host}`,
+  key: 'key',
+  names: [host],
+})
 
 interface Channel {
   readonly worker: Worker
@@ -43,7 +47,7 @@ const hostsOf = ({ pairs }: TlsSource): readonly string[] => pairs.flatMap(({ na
 
 t.test('a worker hears of a certificate that is told right behind its first answer', async (t) => {
   const { worker, deliver } = openChannel(t)
-  const tls = createTlsPairs()
+  const tls = createCertificateSource()
   shareTls(tls)(worker)
   const receiving = receiveTls()
   tls.use([toPair('a.test')])
@@ -53,8 +57,12 @@ t.test('a worker hears of a certificate that is told right behind its first answ
 
 t.test('a worker is told of each certificate once, and of those that are gone', async (t) => {
   const { worker, sent, deliver } = openChannel(t)
-  const [a, b, c] = ['a.test', 'b.test', 'c.test'].map(toPair) as [TlsPair, TlsPair, TlsPair]
-  const tls = createTlsPairs()
+  const [a, b, c] = ['a.test', 'b.test', 'c.test'].map(toPair) as [
+    Certificate,
+    Certificate,
+    Certificate,
+  ]
+  const tls = createCertificateSource()
   tls.use([a, b])
   shareTls(tls)(worker)
   const receiving = receiveTls()
@@ -81,7 +89,7 @@ t.test('a worker is told of each certificate once, and of those that are gone', 
 t.test('names that are asked for have nothing sent but that it is done', async (t) => {
   const { worker, sent, deliver } = openChannel(t)
   const asked: string[] = []
-  const tls = createTlsPairs({
+  const tls = createCertificateSource({
     isStrict: true,
     async request(serverName) {
       asked.push(serverName)
@@ -118,7 +126,7 @@ t.test(
 
 t.test('a worker is answered by a primary that has no certificates on demand', async (t) => {
   const { worker, deliver } = openChannel(t)
-  shareTls(createTlsPairs())(worker)
+  shareTls(createCertificateSource())(worker)
   const receiving = receiveTls()
   deliver()
   const received = await receiving

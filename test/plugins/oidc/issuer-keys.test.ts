@@ -36,7 +36,7 @@ t.test(
     let gone = 0
     const keys = createIssuerKeys({
       ...{ issuer: issuer.issuer, jwksUri: '', egress: openEgress(), log, nowMs: () => nowMs },
-      onGone: () => gone++,
+      onClosed: () => gone++,
     })
     const find = async (kid = 'one') => keys.find({ alg: 'ES256', kid }, {} as never)
     await Promise.all(Array.from({ length: 10 }, () => find()))
@@ -60,7 +60,7 @@ t.test('an answer that is too long is none', async (t) => {
   issuer.discovery = { ...issuer.discovery, pad: 'x'.repeat(2 * 1024 * 1024) }
   const keys = createIssuerKeys({
     ...{ issuer: issuer.issuer, jwksUri: '', egress: openEgress(), log: createTestEnv().log },
-    ...{ nowMs: Date.now, onGone: () => {} },
+    ...{ nowMs: Date.now, onClosed: () => {} },
   })
   const find = async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never)
   await t.rejects(find(), {
@@ -74,7 +74,7 @@ t.test('why nobody answers is told, with where', async (t) => {
   const jwksUri = 'https://127.0.0.1:0/keys'
   const keys = createIssuerKeys({
     ...{ issuer: 'https://127.0.0.1:0', jwksUri, egress: openEgress(), log: createTestEnv().log },
-    ...{ nowMs: Date.now, onGone: () => {} },
+    ...{ nowMs: Date.now, onClosed: () => {} },
   })
   await t.rejects(async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never), {
     cause: { message: /^https:\/\/127\.0\.0\.1:0\/keys does not answer: (?!fetch failed).+/ },
@@ -115,7 +115,7 @@ t.test(
     issuer.discovery = { ...issuer.discovery, jwks_uri: 'https://169.254.169.254/keys' }
     const keys = createIssuerKeys({
       ...{ issuer: issuer.issuer, jwksUri: '', egress: openEgress(), log: createTestEnv().log },
-      ...{ nowMs: Date.now, onGone: () => {} },
+      ...{ nowMs: Date.now, onClosed: () => {} },
     })
     const find = async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never)
     await t.rejects(find(), { cause: { message: /^jwks_uri 169\.254\.169\.254:443 is denied/ } })
@@ -141,7 +141,7 @@ t.test(
     })
     const keys = createIssuerKeys({
       ...{ issuer: issuer.issuer, jwksUri: '', egress, log: createTestEnv().log },
-      ...{ nowMs: Date.now, onGone: () => {} },
+      ...{ nowMs: Date.now, onClosed: () => {} },
     })
     await keys.find({ alg: 'ES256', kid: 'two' }, {} as never)
     t.same(resolved, ['localhost'])

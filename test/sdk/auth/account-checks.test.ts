@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import {
   createAccountChecks,
   mustBeAdmin,
@@ -92,7 +92,7 @@ t.test('an operator has the scope admin of mx', (t) => {
 })
 
 t.test('a service with a gate asks who calls, one without does not', (t) => {
-  const gate = createGate(new MemoryAuthSource())
+  const gate = createAuthorizer(new MemoryAuthSource())
   t.teardown(gate.close)
   const ctx = createContext()
   for (const check of ['mustBeMember', 'mustBeViewer', 'mustBeService', 'mustBeAdmin'] as const) {

@@ -4,7 +4,7 @@ import type { Broker } from '../../../core/contracts/broker.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { Type } from '../../../core/schema.ts'
 import { createBroker } from '../../../domain/broker/broker.ts'
-import { brokerAway } from '../../../domain/broker/errors.ts'
+import { brokerUnavailable } from '../../../domain/broker/errors.ts'
 import { Subscriptions, toReports } from '../../../sdk/broker/subscriptions.ts'
 import { type Context, metadata } from '../../../sdk/context.ts'
 import { until } from '../../fixtures/raw-backend.ts'
@@ -153,7 +153,7 @@ function refusing(...errors: (Error | undefined)[]): Broker {
 
 t.test('a broker that is not there yet is tried until it is', async (t) => {
   const passing = [
-    brokerAway(new Error('NATS is away')),
+    brokerUnavailable(new Error('NATS is away')),
     new GatewayError('broker', 404, 'service not found: broker'),
     new GatewayError('broker', 429, 'there are 10000 subscribers already'),
   ]
@@ -172,7 +172,7 @@ t.test('a broker that refuses keeps the service from starting', async (t) => {
   const denied = Object.assign(new Error('Authorization Violation'), { denied: true })
   for (const error of [
     new GatewayError('broker', 403, 'NATS does not permit it'),
-    brokerAway(denied),
+    brokerUnavailable(denied),
     new Error('broken'),
   ]) {
     const { subscriptions, begin } = open(t, refusing(error))
@@ -182,7 +182,7 @@ t.test('a broker that refuses keeps the service from starting', async (t) => {
 })
 
 t.test('what it refuses later is logged once, and tried again', async (t) => {
-  const away = brokerAway(new Error('away'))
+  const away = brokerUnavailable(new Error('away'))
   const no = new GatewayError('broker', 403, 'no')
   const { subscriptions, begin, lines } = open(t, refusing(away, no, no, away))
   subscriptions.add('a', () => {}, {})
@@ -195,7 +195,7 @@ t.test('what it refuses later is logged once, and tried again', async (t) => {
 })
 
 t.test('ending ends what is tried again, too', async (t) => {
-  const endless = Array.from({ length: 1000 }, () => brokerAway(new Error('away')))
+  const endless = Array.from({ length: 1000 }, () => brokerUnavailable(new Error('away')))
   const { subscriptions, begin, lines } = open(t, refusing(...endless))
   subscriptions.add('a', () => {}, {})
   await begin()

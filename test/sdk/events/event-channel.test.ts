@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { createLmdbEvents } from '../../../adapters/events/lmdb.ts'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { Client } from '../../../sdk/client/client.ts'
 import { openChannel } from '../../../sdk/events/event-channel.ts'
 import { createEvents } from '../../../sdk/events/events.ts'
@@ -136,7 +136,7 @@ t.test(
   'a stream that ends with its token begins again with the next; one that is refused does not',
   async (t) => {
     const source = new MemoryAuthSource()
-    const gate = createGate(source)
+    const gate = createAuthorizer(source)
     t.teardown(gate.close)
     const admin = createAccount({ scopes: ['admin'] })
     const { events, client } = await openPlatformEvents(t, { gate })

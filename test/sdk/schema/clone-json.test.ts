@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { copyJson, NOT_PLAIN } from '../../../sdk/schema/clone-json.ts'
+import { cloneJson, NOT_CLONEABLE } from '../../../sdk/schema/clone-json.ts'
 
 /** What arrives of a value that is sent as JSON. */
 const viaText = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? '{}')
@@ -26,15 +26,15 @@ t.test('a copy is what JSON would make of the value', async (t) => {
     bare,
   ]
   for (const value of values) {
-    const copy = copyJson(value)
+    const copy = cloneJson(value)
     t.strictSame(copy, viaText(value))
     t.equal(JSON.stringify(copy), JSON.stringify(viaText(value)))
   }
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
-      const copy = copyJson(value)
+      const copy = cloneJson(value)
       const text = JSON.stringify(value)
-      return copy === NOT_PLAIN
+      return copy === NOT_CLONEABLE
         ? /__proto__|toJSON|\d{16}|e\+/.test(text)
         : JSON.stringify(copy) === text
     }),
@@ -43,7 +43,7 @@ t.test('a copy is what JSON would make of the value', async (t) => {
 
 t.test('nothing of a copy is shared with the value', async (t) => {
   const value = { list: [{ a: 1 }], object: { b: { c: 2 } } }
-  const copy = copyJson(value) as typeof value
+  const copy = cloneJson(value) as typeof value
   copy.list[0]!.a = 5
   copy.list.push({ a: 6 })
   copy.object.b.c = 7
@@ -58,7 +58,7 @@ t.test('what JSON itself has to say is not copied', async (t) => {
   loop['self'] = loop
   let deep: unknown = 1
   for (let i = 0; i < 64; i++) deep = [deep]
-  t.not(copyJson(deep), NOT_PLAIN)
+  t.not(cloneJson(deep), NOT_CLONEABLE)
   const odd = [
     1n,
     new Date(0),
@@ -75,9 +75,9 @@ t.test('what JSON itself has to say is not copied', async (t) => {
     Object.assign([], { toJSON: () => 1 }),
   ]
   for (const value of odd) {
-    t.equal(copyJson(value), NOT_PLAIN)
-    t.equal(copyJson({ a: [value] }), NOT_PLAIN)
+    t.equal(cloneJson(value), NOT_CLONEABLE)
+    t.equal(cloneJson({ a: [value] }), NOT_CLONEABLE)
   }
   for (const value of [Number.NaN, Number.POSITIVE_INFINITY, () => {}, Symbol('a')])
-    t.equal(copyJson(value), NOT_PLAIN, 'it is no message')
+    t.equal(cloneJson(value), NOT_CLONEABLE, 'it is no message')
 })

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { formatAccount } from '../../../core/auth/account-text.ts'
-import { createGate } from '../../../core/auth/authorizer.ts'
+import { createAuthorizer } from '../../../core/auth/authorizer.ts'
 import { Type } from '../../../core/schema.ts'
 import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
@@ -16,7 +16,7 @@ const Who = Type.Object({ id: Type.String(), address: Type.String() })
 
 function open(t: Test, service = 'greeter') {
   const source = new MemoryAuthSource()
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   const seen = { aborted: '', closed: false, got: [] as string[] }
   const dispatcher = createDispatcher({
     service,

@@ -1,13 +1,13 @@
 import t from 'tap'
-import { listPlaces, variablesOf } from '../../../sdk/service/http-routes.ts'
+import { listHttpRoutes, variablesOf } from '../../../sdk/service/http-routes.ts'
 
 const of = (name: string, metadata: Record<string, string> = {}) =>
-  listPlaces('shop.items', { name, metadata }).map(({ method, path }) => `${method} ${path}`)
+  listHttpRoutes('shop.items', { name, metadata }).map(({ method, path }) => `${method} ${path}`)
 
 t.test('an endpoint without a route is served where every call is', (t) => {
   t.same(of('Orders.ListAll'), ['POST /shop/items/orders/listAll'])
   t.same(of('ShopItems.Get'), ['POST /shop/items/get'])
-  t.equal(listPlaces('a', { name: 'A.B', metadata: {} })[0]?.isDeclared, false)
+  t.equal(listHttpRoutes('a', { name: 'A.B', metadata: {} })[0]?.isDeclared, false)
   t.end()
 })
 

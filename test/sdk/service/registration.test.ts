@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
 import type { Registry } from '../../../core/contracts/registry.ts'
-import { withOwnServices } from '../../../platform/server/with-local-services.ts'
+import { withLocalServices } from '../../../platform/server/with-local-services.ts'
 import { notImplemented, unavailable } from '../../../sdk/errors.ts'
 import { register } from '../../../sdk/service/registration.ts'
 import { until } from '../../fixtures/raw-backend.ts'
@@ -232,7 +232,7 @@ t.test('what the registry denies is not tried again', async (t) => {
 
 t.test('a registry that needs no registration is not an error', async (t) => {
   const { log, lines } = createQuietLog()
-  const own = withOwnServices(createStaticRegistry([]), () => false)
+  const own = withLocalServices(createStaticRegistry([]), () => false)
   let requests = 0
   const registry: Registry = {
     ...own,

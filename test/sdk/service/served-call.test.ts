@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Type } from 'typebox'
 import { GatewayError } from '../../../core/errors.ts'
-import { CLIENT_LEFT } from '../../../sdk/client/client-closed-request.ts'
+import { CLIENT_CLOSED_REQUEST } from '../../../sdk/client/client-closed-request.ts'
 import { protobufMessage } from '../../../sdk/schema/schema.ts'
 import { type EndpointDefinition, endpoint } from '../../../sdk/service/endpoint.ts'
 import { ServedCall } from '../../../sdk/service/served-call.ts'
@@ -20,7 +20,7 @@ function serve(definition: EndpointDefinition, parts: CallParts = {}) {
       warn: () => {},
       error: (_: object, message: string) => void lines.push(message),
     },
-    onOver: (_: ServedCall, code: number) => void codes.push(code),
+    onSettled: (_: ServedCall, code: number) => void codes.push(code),
   }
   const served = new ServedCall(
     incoming,
@@ -42,7 +42,7 @@ t.test('whoever keeps the calls is told once, with the status', async (t) => {
   left.incoming.cancel()
   left.incoming.receiver.onCancel('closed')
   await turn()
-  t.strictSame(left.codes, [CLIENT_LEFT], 'not again when the handler is done')
+  t.strictSame(left.codes, [CLIENT_CLOSED_REQUEST], 'not again when the handler is done')
   const late = serve(hanging)
   late.incoming.cancel('timeout')
   t.strictSame(late.codes, [408])
@@ -57,7 +57,7 @@ t.test('whoever keeps the calls is told once, with the status', async (t) => {
   failing.incoming.cancel()
   await turn()
   await turn()
-  t.strictSame(failing.codes, [CLIENT_LEFT])
+  t.strictSame(failing.codes, [CLIENT_CLOSED_REQUEST])
   t.strictSame(failing.lines, [], 'of a call that is over nothing is reported')
 })
 
@@ -120,7 +120,7 @@ t.test('a body too long for the protocol is a fault of the handler', async (t) =
   }
   const codes: number[] = []
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-  const keeper = { log, onOver: (_: ServedCall, code: number) => void codes.push(code) }
+  const keeper = { log, onSettled: (_: ServedCall, code: number) => void codes.push(code) }
   new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', stream), keeper, 0).serve()
   await incoming.done
   t.equal(incoming.error?.code, 500)
@@ -142,7 +142,7 @@ t.test('a handler whose clean-up fails harms nobody', async (t) => {
   )
   await new Promise(setImmediate)
   t.doesNotThrow(() => incoming.cancel())
-  t.strictSame(codes, [CLIENT_LEFT])
+  t.strictSame(codes, [CLIENT_CLOSED_REQUEST])
 })
 
 t.test('whatever a handler throws, its call ends and is logged', async (t) => {
@@ -195,7 +195,7 @@ t.test('a log that throws harms neither the call nor the program', async (t) => 
   const codes: number[] = []
   const keeper = {
     log: { debug: fail, info: fail, warn: fail, error: fail },
-    onOver: (_: ServedCall, code: number) => void codes.push(code),
+    onSettled: (_: ServedCall, code: number) => void codes.push(code),
   }
   const throwing = endpoint({
     async handle() {

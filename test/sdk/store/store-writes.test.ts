@@ -1,9 +1,9 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
-import type { GivenRecord } from '../../../sdk/store/store-record.ts'
+import type { RecordInput } from '../../../sdk/store/store-record.ts'
 import { createStoreWrites } from '../../../sdk/store/store-writes.ts'
 
-const record = (key: string, value = ''): GivenRecord => ({ key, value })
+const record = (key: string, value = ''): RecordInput => ({ key, value })
 
 /** Writes whose calls fail where a key says so; versions count up. */
 function open() {
@@ -16,7 +16,7 @@ function open() {
       if (keys.includes(String(code))) throw new GatewayError('store', code, `it is ${code}`)
     return keys.map(() => ++version)
   }, queueMicrotask)
-  const all = (...records: readonly GivenRecord[]) => Promise.allSettled(records.map(write))
+  const all = (...records: readonly RecordInput[]) => Promise.allSettled(records.map(write))
   return { calls, write, flush, all }
 }
 

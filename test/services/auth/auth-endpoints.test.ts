@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import t from 'tap'
 import { verifyToken } from '../../../core/auth/token/access-token.ts'
-import type { TokenNews } from '../../../services/auth/tokens/stream-token-state.ts'
+import type { TokenState } from '../../../services/auth/tokens/stream-token-state.ts'
 import {
   ADMIN,
   type Caller,
@@ -224,7 +224,7 @@ t.test('all tokens of an account are revoked by it, or by an administrator', asy
 t.test('the public keys are told to everybody, and prove tokens', async (t) => {
   const auth = await openPlatformAuth(t)
   const { access_token } = await logIn(auth, 'jane')
-  const { keys } = await auth.call<Pick<TokenNews, 'keys'>>('Auth.Keys')
+  const { keys } = await auth.call<Pick<TokenState, 'keys'>>('Auth.Keys')
   t.match(keys, [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid: String, x: String }])
   t.notOk('d' in keys[0]!)
   const byId = new Map(
@@ -242,7 +242,7 @@ t.test('keys are rotated by administrators of the platform alone', async (t) => 
   for (const caller of [USER, SERVICE]) await t.rejects(rotate(caller), ADMINS)
   await t.rejects(rotate(OTHER), ELSEWHERE)
   const { kid } = await rotate(ADMIN)
-  const { keys } = await auth.call<Pick<TokenNews, 'keys'>>('Auth.Keys')
+  const { keys } = await auth.call<Pick<TokenState, 'keys'>>('Auth.Keys')
   t.equal(keys.length, 2)
   t.ok(keys.some((key) => key.kid === kid))
   t.ok(await isTaken(auth, access_token))
@@ -255,7 +255,7 @@ t.test('who watches is told the keys, and each revocation once, if it concerns t
   await auth.call('Auth.Generate', { id: 'jane' }, ADMIN)
   await auth.call('Auth.Generate', { id: 'ann', options: { namespace: 'acme' } }, ADMIN)
   await auth.call('Auth.Revoke', { id: 'jane' }, ADMIN)
-  const watch = (caller?: Caller) => auth.watch<TokenNews>('Auth.Watch', {}, caller)
+  const watch = (caller?: Caller) => auth.watch<TokenState>('Auth.Watch', {}, caller)
   const [nobody, user, service, other] = [undefined, USER, SERVICE, OTHER].map(watch)
   const first = await nextOf(service!)
   t.equal(first.keys.length, 1)

@@ -6,9 +6,9 @@ function open() {
   const state = { value: 0, watchers: 0, tell: () => {} }
   const followed = {
     read: () => state.value,
-    watch(onNews: () => void) {
+    watch(onUpdate: () => void) {
       state.watchers++
-      state.tell = onNews
+      state.tell = onUpdate
       return () => {
         state.watchers--
       }

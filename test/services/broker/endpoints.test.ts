@@ -1,5 +1,5 @@
 import t from 'tap'
-import { brokerAway } from '../../../domain/broker/errors.ts'
+import { brokerUnavailable } from '../../../domain/broker/errors.ts'
 import { openPlatformBroker, type WireMessage } from '../../fixtures/platform-broker.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
@@ -126,7 +126,7 @@ t.test('headers of the platform are not the publisher’s to set', async (t) => 
 })
 
 t.test('a broker that is away is 503', async (t) => {
-  const away = () => Promise.reject(brokerAway(new Error('NATS is away')))
+  const away = () => Promise.reject(brokerUnavailable(new Error('NATS is away')))
   const { publish, subscribe } = await openPlatformBroker(t, {
     adapter: { name: 'away', publish: away, subscribe: away },
   })

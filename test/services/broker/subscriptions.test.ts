@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
 import type { Broker, Message } from '../../../core/contracts/broker.ts'
 import { type BrokerOptions, createBroker } from '../../../domain/broker/broker.ts'
-import { brokerAway } from '../../../domain/broker/errors.ts'
+import { brokerUnavailable } from '../../../domain/broker/errors.ts'
 import {
   createSubscriptions,
   type SubscriptionsOptions,
@@ -83,9 +83,9 @@ t.test('a subscriber that left before it began leaves nothing behind', async (t)
 
 t.test('what the broker refuses, the stream says', async (t) => {
   for (const subscribe of [
-    () => Promise.reject(brokerAway(new Error('no'))),
+    () => Promise.reject(brokerUnavailable(new Error('no'))),
     () => {
-      throw brokerAway(new Error('no'))
+      throw brokerUnavailable(new Error('no'))
     },
   ]) {
     const { subscriptions } = open(t, {}, { subscribe })

@@ -2,8 +2,8 @@ import t from 'tap'
 import { Type } from '../../../core/schema.ts'
 import { compileSchema } from '../../../sdk/schema/schema.ts'
 import {
+  ConfigValueInput,
   Getting,
-  GivenValue,
   Listing,
   Namespace,
   Path,
@@ -44,7 +44,7 @@ t.test('what is malformed is told by its rule', async (t) => {
 })
 
 t.test('a value is never quoted in an error', async (t) => {
-  const value = compileSchema(Type.Object({ value: GivenValue }), 'request')
+  const value = compileSchema(Type.Object({ value: ConfigValueInput }), 'request')
   t.strictSame(value.decode({ value: { data: '1' } }), { value: { data: '1', format: '' } })
   t.throws(() => value.decode({ value: { data: ['hunter2'] } }), {
     message: 'request.value.data must be a string, got array',

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
-import { storeAway, storeFull } from '../../../domain/store/errors.ts'
+import { storeFull, storeUnavailable } from '../../../domain/store/errors.ts'
 import { createStore } from '../../../domain/store/store.ts'
 import { createContext } from '../../../sdk/context.ts'
 import { createConfigService } from '../../../services/config/service.ts'
@@ -66,7 +66,7 @@ t.test('what the store cannot do is told as it is', async (t) => {
     },
   })
   await t.rejects(set('a', 1), { code: 507 })
-  error = storeAway(new Error('refused'))
+  error = storeUnavailable(new Error('refused'))
   await t.rejects(set('a', 1), { code: 503 })
   await t.rejects(get('a'), { code: 404 }, 'nothing was stored')
 })

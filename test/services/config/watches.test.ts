@@ -115,7 +115,7 @@ t.test('where changes may have been missed, what there is now is told', async (t
   t.equal(await take(events), '{}')
   const next = take(events)
   await put('{"a":"1"}')
-  listener!.onGap()
+  listener!.onMissedEvents()
   t.equal(await next, '{"a":1}')
 })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryEvents } from '../../../adapters/events/memory.ts'
-import { eventsAway, eventsFull } from '../../../domain/events/errors.ts'
+import { eventsFull, eventsUnavailable } from '../../../domain/events/errors.ts'
 import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog, openRegistry } from '../../fixtures/sdk-services.ts'
@@ -33,7 +33,7 @@ t.test('what the adapter cannot do is told as it is', async (t) => {
         throw eventsFull(new Error('no room'))
       },
       join: () => {
-        throw eventsAway(new Error('not there'))
+        throw eventsUnavailable(new Error('not there'))
       },
     },
   })

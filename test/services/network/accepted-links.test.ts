@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { parseServerAddress } from '../../../domain/mesh/address.ts'
 import { MAX_PEERS } from '../../../domain/mesh/limits.ts'
-import type { RouteNews } from '../../../domain/mesh/messages.ts'
+import type { RouteUpdate } from '../../../domain/mesh/messages.ts'
 import { createRouteTable } from '../../../domain/mesh/routing-table.ts'
 import { BodyStream } from '../../../sdk/client/streams/body-stream.ts'
 import { createContext } from '../../../sdk/context.ts'
@@ -22,7 +22,7 @@ function listen(t: Test, { address }: TestServer, id: string) {
     token: '',
     isOpen: true,
   })
-  const toText = ({ key, told }: RouteNews): string =>
+  const toText = ({ key, told }: RouteUpdate): string =>
     told === undefined ? `${key} gone` : `${key} ${told.path.join(' ')}`
   const link = createLink({
     address: parseServerAddress(address)!,
@@ -31,9 +31,9 @@ function listen(t: Test, { address }: TestServer, id: string) {
       refuse: () => undefined,
       onLinked: () => {},
       onCost: () => {},
-      onNews: (_link, _peer, news) =>
+      onUpdate: (_link, _peer, news) =>
         told.push(...news.filter(({ key }) => !key.startsWith('@')).map(toText)),
-      onOver: (_link, { reason }) => reasons.push(`${reason.code} ${reason.message}`),
+      onSettled: (_link, { reason }) => reasons.push(`${reason.code} ${reason.message}`),
     },
   })
   t.teardown(link.close)

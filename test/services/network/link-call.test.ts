@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
-import { MAX_MESSAGE_BYTES, MAX_TOLD_BYTES } from '../../../domain/mesh/limits.ts'
+import { MAX_ADVERTISED_BYTES, MAX_MESSAGE_BYTES } from '../../../domain/mesh/limits.ts'
 import { LinkCall, MAX_REASON } from '../../../services/network/link-call.ts'
 
 /** A call that nobody carries, and what its receiver was told. */
@@ -13,7 +13,7 @@ function open(onMessage: () => void = () => {}) {
         onMessage()
         events.push(message.type)
       },
-      onOver: ({ code, message }) => events.push(`${code} ${message}`),
+      onSettled: ({ code, message }) => events.push(`${code} ${message}`),
     },
   )
   const hear = (text: string): void => call.onData(Buffer.from(text))
@@ -64,11 +64,11 @@ t.test('a peer that sends its routes again and again is read slowly', (t) => {
     expire: () => {},
   }
   const message = '{"type":"routes","routes":[]}'.padEnd(MAX_MESSAGE_BYTES)
-  const all = MAX_TOLD_BYTES / MAX_MESSAGE_BYTES
+  const all = MAX_ADVERTISED_BYTES / MAX_MESSAGE_BYTES
   for (let count = 0; count < all; count++) hear(message)
-  t.equal(consumed, MAX_TOLD_BYTES, 'all that a peer may tell, at once')
+  t.equal(consumed, MAX_ADVERTISED_BYTES, 'all that a peer may tell, at once')
   for (let count = 0; count < all; count++) hear(message)
-  t.ok(consumed < 1.5 * MAX_TOLD_BYTES, `${consumed} bytes`)
+  t.ok(consumed < 1.5 * MAX_ADVERTISED_BYTES, `${consumed} bytes`)
   t.equal(events.length, 2 * all)
   t.end()
 })

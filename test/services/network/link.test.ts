@@ -14,8 +14,8 @@ function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token =
     refuse: () => undefined,
     onLinked: (_link, { id }) => events.push(`linked ${id}`),
     onCost: () => {},
-    onNews: (_link, _peer, news) => events.push(`news ${news.map(({ key }) => key).join(' ')}`),
-    onOver(_link, end) {
+    onUpdate: (_link, _peer, news) => events.push(`news ${news.map(({ key }) => key).join(' ')}`),
+    onSettled(_link, end) {
       ends.push(end)
       events.push(end.wasLinked ? 'lost' : 'failed')
     },
@@ -87,7 +87,7 @@ t.test('what a peer should not say ends the link, and it is tried again', async 
 t.test('a peer that tells what no peer may tell is told apart from a fault', async (t) => {
   const peer = await openPeer(t, obey)
   const { link, ends } = open(t, peer.address, {
-    onNews() {
+    onUpdate() {
       throw new TypeError('too much')
     },
   })

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { type Dispatch, NOBODY } from '../../../core/rpc/call.ts'
+import { type Dispatch, NOOP_RECEIVER } from '../../../core/rpc/call.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
 import { createPeerCaller, createTraffic } from '../../../services/network/peer-caller.ts'
@@ -73,7 +73,7 @@ t.test('a call that was on its way before has the time that is left', async (t) 
 t.test('a call whose own time is over first is given up', async (t) => {
   const cancelled: string[] = []
   const { caller } = await open(t, (call) => {
-    call.receiver = { ...NOBODY, onCancel: (reason) => cancelled.push(reason) }
+    call.receiver = { ...NOOP_RECEIVER, onCancel: (reason) => cancelled.push(reason) }
   })
   const call = new RecordedCall()
   caller.call(call)

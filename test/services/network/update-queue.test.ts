@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { RouteNews } from '../../../domain/mesh/messages.ts'
+import type { RouteUpdate } from '../../../domain/mesh/messages.ts'
 import { createOutbox } from '../../../services/network/update-queue.ts'
 import { turn } from '../../fixtures/raw-backend.ts'
 
@@ -13,12 +13,12 @@ function open(t: Test) {
   const pending: string[] = []
   const source = {
     isPending: () => pending.length > 0,
-    take: (): RouteNews[] => pending.splice(0, 2).map((key) => ({ key, told: undefined })),
+    take: (): RouteUpdate[] => pending.splice(0, 2).map((key) => ({ key, told: undefined })),
   }
   const read = async (): Promise<string> => {
     const { done, value } = await outbox.next()
     if (done === true) return 'end'
-    const { type, routes = [] } = value as { type: string; routes?: RouteNews[] }
+    const { type, routes = [] } = value as { type: string; routes?: RouteUpdate[] }
     return [type, ...routes.map(({ key }) => key)].join(' ')
   }
   return { outbox, pending, source, read, closed: () => closed }

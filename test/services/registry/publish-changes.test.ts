@@ -2,7 +2,7 @@ import t from 'tap'
 import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
 import type { Message } from '../../../core/contracts/broker.ts'
 import { createBroker } from '../../../domain/broker/broker.ts'
-import { brokerAway } from '../../../domain/broker/errors.ts'
+import { brokerUnavailable } from '../../../domain/broker/errors.ts'
 import { publishChanges } from '../../../services/registry/publish-changes.ts'
 import type { WatchEvent, Watches } from '../../../services/registry/watches.ts'
 import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
@@ -44,7 +44,7 @@ t.test('a broker that takes nothing is told of once, and tried again', async (t)
   const topics: string[] = []
   const broker = {
     publish(topic: string) {
-      if (isAway) throw brokerAway(new Error('no'))
+      if (isAway) throw brokerUnavailable(new Error('no'))
       topics.push(topic)
     },
   }

@@ -2,13 +2,13 @@ import t from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
 import { toEntryBytes } from '../../../services/registry/entry.ts'
-import { createHeld } from '../../../services/registry/usage.ts'
+import { createRegistryUsage } from '../../../services/registry/usage.ts'
 import { makeService } from '../../fixtures/services.ts'
 
 t.test('it knows how many versions there are, which, and how long they are', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
-  const held = createHeld(registry, 'staging')
+  const held = createRegistryUsage(registry, 'staging')
   const service = makeService('b', ['a:1'])
   const other = makeService('b', ['a:3'], 'v2')
   await registry.register?.(service)
@@ -32,7 +32,7 @@ t.test('it knows how many versions there are, which, and how long they are', asy
 
 t.test('of a registry that held services before, what it tells is counted', async (t) => {
   const registry = createStaticRegistry([makeService('a', ['a:1'])])
-  const held = createHeld(registry, 'mx')
+  const held = createRegistryUsage(registry, 'mx')
   t.equal(held.size(), 0)
   registry.replace([makeService('a', ['a:2'])])
   t.equal(held.size(), 1)
@@ -43,7 +43,7 @@ t.test(
   async (t) => {
     const registry = createMemoryRegistry()
     t.teardown(() => registry.close?.())
-    const held = createHeld(registry, 'mx')
+    const held = createRegistryUsage(registry, 'mx')
     t.equal(held.findOtherCase('Shop'), undefined)
     for (const version of ['v1', 'v2'])
       await registry.register?.(makeService('shop', ['a:1'], version))
@@ -59,7 +59,7 @@ t.test(
 t.test('two names that differ in letter case only are both found until they leave', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
-  const held = createHeld(registry, 'mx')
+  const held = createRegistryUsage(registry, 'mx')
   for (const name of ['Shop', 'shop']) registry.register(makeService(name, ['a:1']))
   t.equal(held.findOtherCase('shop'), undefined, 'is renewed')
   t.equal(held.findOtherCase('Shop'), undefined)

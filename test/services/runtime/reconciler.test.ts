@@ -40,9 +40,9 @@ t.test('what is settled is not built again where news of the store are late', as
   let late = 0
   const store: Store = {
     ...left.store,
-    watch: (table, prefix, { onEvent, onGap }) =>
+    watch: (table, prefix, { onEvent, onMissedEvents }) =>
       left.store.watch(table, prefix, {
-        onGap,
+        onMissedEvents,
         onEvent(event) {
           late++
           setTimeout(() => {

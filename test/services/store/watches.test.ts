@@ -81,7 +81,7 @@ t.test('a watcher learns that changes may have been missed', async (t) => {
   const { begin, listeners, watches, stopped } = open(t)
   const events = await begin()
   const waiting = events.next()
-  listeners[0]!.onGap()
+  listeners[0]!.onMissedEvents()
   await t.rejects(waiting, { code: 503, message: /may have been missed/ })
   t.equal(watches.count(), 0)
   t.equal(stopped(), 1)

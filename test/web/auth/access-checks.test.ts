@@ -1,8 +1,8 @@
 import t from 'tap'
-import { askAll, MOST_QUESTIONS, toQuestions } from '../../../web/auth/access-checks.ts'
+import { checkAll, MAX_CHECKS, toAccessChecks } from '../../../web/auth/access-checks.ts'
 
 t.test('each account is asked about with each endpoint', (t) => {
-  t.strictSame(toQuestions(['', 'jane'], ['A.B', 'C.D']), {
+  t.strictSame(toAccessChecks(['', 'jane'], ['A.B', 'C.D']), {
     questions: [
       { account: '', endpoint: 'A.B' },
       { account: '', endpoint: 'C.D' },
@@ -16,8 +16,8 @@ t.test('each account is asked about with each endpoint', (t) => {
 
 t.test('of too many the first are asked, and the total is told', (t) => {
   const many = Array.from({ length: 100 }, (_, i) => String(i))
-  const { questions, total } = toQuestions(many, many)
-  t.equal(questions.length, MOST_QUESTIONS)
+  const { questions, total } = toAccessChecks(many, many)
+  t.equal(questions.length, MAX_CHECKS)
   t.equal(total, 10_000)
   t.end()
 })
@@ -25,7 +25,7 @@ t.test('of too many the first are asked, and the total is told', (t) => {
 t.test('answers are in the order of the questions, however long each takes', async (t) => {
   const waiting: (() => void)[] = []
   let most = 0
-  const all = askAll(
+  const all = checkAll(
     Array.from({ length: 30 }, (_, i) => i),
     async (question) => {
       await new Promise<void>((resolve) => {
@@ -48,8 +48,8 @@ t.test('the first failure is told', async (t) => {
     if (question === 3) throw new Error('gone')
     return question
   }
-  await t.rejects(askAll([1, 2, 3, 4], ask), { message: 'gone' })
-  t.strictSame(await askAll([], ask), [])
+  await t.rejects(checkAll([1, 2, 3, 4], ask), { message: 'gone' })
+  t.strictSame(await checkAll([], ask), [])
 })
 
 function call(resolve: () => void): void {

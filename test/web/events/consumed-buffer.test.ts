@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KEPT, KEPT_BYTES, TakenEvents } from '../../../web/events/consumed-buffer.ts'
+import { ConsumedEvents, MAX_EVENT_BYTES, MAX_EVENTS } from '../../../web/events/consumed-buffer.ts'
 import type { EventMessage } from '../../../web/events/event.ts'
 
 const event = (sequence: number, payload = ''): EventMessage => ({
@@ -8,20 +8,20 @@ const event = (sequence: number, payload = ''): EventMessage => ({
 })
 
 t.test('the newest events stay, all are counted', (t) => {
-  const taken = new TakenEvents()
+  const taken = new ConsumedEvents()
   t.strictSame([taken.all, taken.count, taken.last], [[], 0, undefined])
-  for (let i = 1; i <= 3 * KEPT + 1; i++) taken.push(event(i))
-  t.equal(taken.count, 3 * KEPT + 1)
-  t.equal(taken.last, 3 * KEPT + 1)
-  t.equal(taken.all.length, KEPT)
-  t.equal(taken.all[0]!.sequence, 2 * KEPT + 2)
-  t.equal(taken.all.at(-1)!.sequence, 3 * KEPT + 1)
+  for (let i = 1; i <= 3 * MAX_EVENTS + 1; i++) taken.push(event(i))
+  t.equal(taken.count, 3 * MAX_EVENTS + 1)
+  t.equal(taken.last, 3 * MAX_EVENTS + 1)
+  t.equal(taken.all.length, MAX_EVENTS)
+  t.equal(taken.all[0]!.sequence, 2 * MAX_EVENTS + 2)
+  t.equal(taken.all.at(-1)!.sequence, 3 * MAX_EVENTS + 1)
   t.end()
 })
 
 t.test('of large events fewer stay', (t) => {
-  const taken = new TakenEvents()
-  const payload = 'A'.repeat(KEPT_BYTES / 4)
+  const taken = new ConsumedEvents()
+  const payload = 'A'.repeat(MAX_EVENT_BYTES / 4)
   for (let i = 1; i <= 10; i++) taken.push(event(i, payload))
   t.strictSame(
     taken.all.map(({ sequence }) => sequence),
@@ -32,7 +32,7 @@ t.test('of large events fewer stay', (t) => {
 })
 
 t.test('the list is another one only when there is another event', (t) => {
-  const taken = new TakenEvents()
+  const taken = new ConsumedEvents()
   taken.push(event(2))
   const before = taken.all
   t.equal(taken.all, before)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keepDraft, readDraft } from '../../../web/state/draft-storage.ts'
+import { readDraft, saveDraft } from '../../../web/state/draft-storage.ts'
 import { chooseNamespace, endedSession, type Session, session } from '../../../web/state/session.ts'
 
 const toSession = (id: string): Session => ({
@@ -10,7 +10,7 @@ const toSession = (id: string): Session => ({
 
 t.test('what is typed is kept for its place, its namespace and its account', async (t) => {
   session.value = toSession('ann')
-  keepDraft(['config', 'shop'], 'typed')
+  saveDraft(['config', 'shop'], 'typed')
   t.equal(readDraft(['config', 'shop']), 'typed')
   t.equal(readDraft(['config', 'other']), undefined)
   chooseNamespace('acme')
@@ -30,10 +30,10 @@ t.test('what is typed is kept for its place, its namespace and its account', asy
 })
 
 t.test('what was sent, and whoever logs out, leaves nothing behind', async (t) => {
-  keepDraft(['config', 'shop'], 'typed')
-  keepDraft(['config', 'shop'], undefined)
+  saveDraft(['config', 'shop'], 'typed')
+  saveDraft(['config', 'shop'], undefined)
   t.equal(readDraft(['config', 'shop']), undefined)
-  keepDraft(['config', 'shop'], 'typed')
+  saveDraft(['config', 'shop'], 'typed')
   session.value = null
   session.value = toSession('ann')
   t.equal(readDraft(['config', 'shop']), undefined)

@@ -13,7 +13,7 @@ export const MESSAGE_FILE_BYTES: number = 11 * 1024 * 1024
 export const VALUE_BYTES: number = 1024 * 1024
 
 /** Why a file is not read; undefined: it may be. */
-export function refuseFile(
+export function rejectFile(
   { name, size }: Pick<File, 'name' | 'size'>,
   maxBytes: number,
 ): string | undefined {

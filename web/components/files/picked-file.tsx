@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { formatBytes } from '../time/format.ts'
 import { showToast } from '../toast.tsx'
-import { type PickedFile, refuseFile } from './file-limit.ts'
+import { type PickedFile, rejectFile } from './file-limit.ts'
 
 /** Reads a file. Undefined: there is none, it is too long, or it cannot be read, as a toast says. */
 export async function readPicked(
@@ -9,7 +9,7 @@ export async function readPicked(
   maxBytes: number,
 ): Promise<PickedFile | undefined> {
   if (file === undefined) return undefined
-  const refusal = refuseFile(file, maxBytes)
+  const refusal = rejectFile(file, maxBytes)
   if (refusal === undefined) {
     try {
       return { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) }

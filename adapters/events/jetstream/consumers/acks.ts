@@ -1,7 +1,7 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { EventTopic } from '../../../../core/contracts/events.ts'
 import type { GatewayError } from '../../../../core/errors.ts'
-import { eventsAway, refuse } from '../../../../domain/events/errors.ts'
+import { eventsUnavailable, rejectInput } from '../../../../domain/events/errors.ts'
 import { createGroupCommit } from '../../../../lib/async/batcher.ts'
 import { toFailure } from '../errors.ts'
 import { toAcksStream, toAcksSubject } from '../names.ts'
@@ -62,7 +62,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
   const queue = createGroupCommit<Ack, void>({
     commit: (acks) => sessions.use((session) => commit(session, acks)),
     sizeOf: ({ reply }) => reply.length + 64,
-    tooMuch: () => refuse(503, 'too many acknowledgements are waiting'),
+    tooMuch: () => rejectInput(503, 'too many acknowledgements are waiting'),
   })
 
   async function commit(session: Session, acks: readonly Ack[]) {
@@ -80,7 +80,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
         outcomes.set(group, outcome)
       }),
     )
-    if (session.isOver) throw eventsAway(new Error('the connection is lost'))
+    if (session.isOver) throw eventsUnavailable(new Error('the connection is lost'))
     return acks.map(({ group }) => outcomes.get(group))
   }
 
@@ -128,7 +128,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
         const delivered = parseAckSubject(messages.at(-1)?.reply ?? '')
         last = delivered?.sequence ?? last
         if ((delivered?.pending ?? 0) === 0) return
-        if (end !== 'done') throw eventsAway(new Error('the consumer for reading is gone'))
+        if (end !== 'done') throw eventsUnavailable(new Error('the consumer for reading is gone'))
       }
     }
 

@@ -1,8 +1,8 @@
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { EventGroup, EventTopic } from '../../../../core/contracts/events.ts'
-import { groupDeleted, refuse, topicDeleted } from '../../../../domain/events/errors.ts'
+import { groupDeleted, rejectInput, topicDeleted } from '../../../../domain/events/errors.ts'
 import { decodeEvent } from '../event-message.ts'
-import { createHeld } from '../in-flight.ts'
+import { createInFlight } from '../in-flight.ts'
 import { toAcksSubject, toConsumerName, toTopicNames } from '../names.ts'
 import type { Session } from '../session.ts'
 import type { Sessions } from '../sessions.ts'
@@ -35,7 +35,7 @@ export async function joinGroup(
   const names = toTopicNames(prefix, topic)
   const { stream } = names
   const consumer = toConsumerName(name)
-  const held = createHeld(sessions, ackWaitMs)
+  const held = createInFlight(sessions, ackWaitMs)
   /** Of the group it is a member of; undefined: that was deleted. */
   let run: string | undefined
 
@@ -64,7 +64,7 @@ export async function joinGroup(
   async function attach(session: Session, info: ConsumerInfo): Promise<Attached> {
     const { config } = info
     if (config.ack_policy !== 'explicit' || config.deliver_subject !== undefined)
-      throw refuse(409, `the consumer ${consumer} of ${stream} is none of a group of events`)
+      throw rejectInput(409, `the consumer ${consumer} of ${stream} is none of a group of events`)
     const own = parseRun(info)
     const group: NotedGroup = { stream, subject: toAcksSubject(prefix, topic, name, own) }
     enter(own)

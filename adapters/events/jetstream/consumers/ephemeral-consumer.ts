@@ -2,7 +2,7 @@ import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { EventGroup, EventTopic } from '../../../../core/contracts/events.ts'
 import { topicDeleted } from '../../../../domain/events/errors.ts'
 import { decodeEvent } from '../event-message.ts'
-import { createHeld } from '../in-flight.ts'
+import { createInFlight } from '../in-flight.ts'
 import { toTopicNames } from '../names.ts'
 import { createSequenceSet } from '../sequence-set.ts'
 import type { Session } from '../session.ts'
@@ -31,7 +31,7 @@ export async function joinAlone(
   const { stream } = names
   const acks = ackWaitMs !== undefined
   const sinceMs = start.sinceMs ?? Number.NEGATIVE_INFINITY
-  const held = createHeld(sessions, ackWaitMs ?? 0)
+  const held = createInFlight(sessions, ackWaitMs ?? 0)
   const done = createSequenceSet()
   const idleMs = Math.max(IDLE_MS, 2 * (ackWaitMs ?? 0))
   let consumer: ConsumerInfo | undefined

@@ -1,6 +1,6 @@
 import type { Msg } from '@nats-io/transport-node'
 import { deadlines, type Timed } from '../../../../core/rpc/deadlines.ts'
-import { eventsAway } from '../../../../domain/events/errors.ts'
+import { eventsUnavailable } from '../../../../domain/events/errors.ts'
 import { notPermitted } from '../errors.ts'
 import type { Session } from '../session.ts'
 import { isAckSubject } from './ack-subject.ts'
@@ -44,13 +44,13 @@ export function createPuller(session: Session, stream: string, consumer: string)
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
   const inbox = session.createInbox()
   const stop = session.listen(`${inbox}.*`, receive)
-  const forget = session.onOver(() => end('over'))
+  const forget = session.onSettled(() => end('over'))
   const messages: Msg[] = []
   let number = 0
   let asked: PullRequest | undefined
   let isClosed = false
   let settle: ((end: Pulled['end'] | Error) => void) | undefined
-  let heardMs = 0
+  let lastSeenMs = 0
   /** Why nothing can be heard. */
   let refusal: Error | undefined
 
@@ -59,7 +59,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
     timedNext: undefined,
     timedPrev: undefined,
     onDeadline() {
-      const leftMs = heardMs + LATE_MS - performance.now()
+      const leftMs = lastSeenMs + LATE_MS - performance.now()
       if (leftMs > 0) deadlines.add(watch, leftMs)
       else end('gone')
     },
@@ -76,7 +76,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
       end(refusal)
       return
     }
-    heardMs = performance.now()
+    lastSeenMs = performance.now()
     if (isAckSubject(message.reply ?? '')) {
       messages.push(message)
       if (asked !== undefined && messages.length >= asked.limit) end('done')
@@ -92,7 +92,8 @@ export function createPuller(session: Session, stream: string, consumer: string)
     if (code === 404 || (code === 408 && /Timeout/i.test(text))) end('done')
     else if (code === 408 || /MaxWaiting|Leadership|Shutdown/i.test(text)) end('busy')
     else if (/Deleted/i.test(text) || code === 503) end('gone')
-    else if (!/MaxBytes/i.test(text)) end(eventsAway(new Error(`pulling failed: ${code} ${text}`)))
+    else if (!/MaxBytes/i.test(text))
+      end(eventsUnavailable(new Error(`pulling failed: ${code} ${text}`)))
     else if (messages.length > 0) end('done')
     else sendForOne()
   }
@@ -128,7 +129,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
           if (end instanceof Error) reject(end)
           else resolve({ messages: take(limit), end })
         }
-        heardMs = performance.now()
+        lastSeenMs = performance.now()
         if (refusal !== undefined) end(refusal)
         else if (isClosed || session.isOver) end('over')
         // Those of a request that had ended before they came.

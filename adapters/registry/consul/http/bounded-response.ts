@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Stream } from 'node:stream'
-import { returnMemory, takeMemory } from '../../../../lib/io/buffer-pool.ts'
+import { acquireBuffer, releaseBuffer } from '../../../../lib/io/buffer-pool.ts'
 
 /** What is collected in one piece, bytes. */
 const PIECE_BYTES = 65_536
@@ -56,13 +56,13 @@ export class AnswerSink extends Stream {
   /** Gives memory to the next answers: nobody may look at the chunks any more. Without it, it is left to the garbage collector. */
   release(): void {
     if (this.#memory !== undefined) this.#full.push(this.#memory)
-    for (const memory of this.#full.splice(0)) returnMemory(memory)
+    for (const memory of this.#full.splice(0)) releaseBuffer(memory)
     this.#memory = undefined
   }
 
   #collect(chunk: Buffer): void {
     for (let at = 0; at < chunk.length; ) {
-      this.#memory ??= takeMemory(PIECE_BYTES)
+      this.#memory ??= acquireBuffer(PIECE_BYTES)
       const copied = chunk.copy(this.#memory, this.#filled, at)
       at += copied
       this.#filled += copied

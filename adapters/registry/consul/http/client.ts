@@ -30,7 +30,7 @@ export interface Answer {
   readonly release: () => void
 }
 
-export interface AskOptions {
+export interface QueryOptions {
   /** Permissions the call takes, for the message when it is refused. */
   readonly needs: string
   /** @default 5000 */
@@ -57,7 +57,7 @@ export interface ConsulClient {
   /** `host:port` that is asked. */
   readonly where: string
   /** @throws {ConsulError} when Consul does not answer, refuses, or fails. */
-  readonly ask: (call: Call, options: AskOptions) => Promise<Answer>
+  readonly ask: (call: Call, options: QueryOptions) => Promise<Answer>
   /** Rises when a connection is lost: who answers from then on may be another Consul, whose indexes are others. */
   readonly era: () => number
   /** Ends the connections and what is under way on them. */
@@ -84,9 +84,9 @@ interface HookedRequest {
 
 /** What the library knows of an attempt: its sink, which cancels it, too. */
 class Attempt extends AnswerSink {
-  readonly extra: AskOptions['extra']
+  readonly extra: QueryOptions['extra']
 
-  constructor(maxBytes: number, extra: AskOptions['extra']) {
+  constructor(maxBytes: number, extra: QueryOptions['extra']) {
     super(maxBytes)
     this.extra = extra
   }
@@ -149,7 +149,7 @@ export function createConsulClient({
 
   async function attempt(
     call: Call,
-    { needs, timeoutMs, signal, extra, waits = false }: AskOptions,
+    { needs, timeoutMs, signal, extra, waits = false }: QueryOptions,
   ): Promise<Answer> {
     const kind = waits ? 'waits' : 'calls'
     libraries[kind] ??= load(agents[kind])

@@ -50,12 +50,12 @@ const TAIL_BYTES = 64 * 1024
 /**
  * Opens the log of a folder, which is made with its first line; goes on behind what is there.
  *
- * @param onTrouble writing has begun to fail; lines are lost until it works again.
+ * @param onError writing has begun to fail; lines are lost until it works again.
  */
 export function openLogFiles(
   folder: string,
   room: LogRoom,
-  onTrouble: (error: Error) => void,
+  onError: (error: Error) => void,
 ): LogFiles {
   let files = listFiles(folder)
   let number = files.at(-1) ?? 1
@@ -111,7 +111,7 @@ export function openLogFiles(
       } catch (error) {
         // A part of it may be there.
         await handle?.truncate(offset).catch(() => {})
-        if (!isTroubled) onTrouble(error as Error)
+        if (!isTroubled) onError(error as Error)
         isTroubled = true
       }
       tellChange()

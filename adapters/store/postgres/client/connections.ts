@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import type { Client, ClientBase, CustomTypesConfig, Pool, PoolClient } from 'pg'
-import { storeAway } from '../../../../domain/store/errors.ts'
+import { storeUnavailable } from '../../../../domain/store/errors.ts'
 import { createBackOff } from '../../../../lib/async/backoff.ts'
 import { isSqlError, toStoreError } from '../errors.ts'
 import type { Statement } from '../statements.ts'
@@ -21,9 +21,12 @@ export interface ConnectionOptions extends Timeouts {
 
 export type Row = readonly (string | null)[]
 /** Runs a statement; rows come as the texts PostgreSQL writes. */
-export type Ask = (statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
+export type RunStatement = (
+  statement: Statement,
+  values: readonly unknown[],
+) => Promise<readonly Row[]>
 
-export interface OwnConnection {
+export interface DedicatedConnection {
   readonly client: Client
   /** Cuts it off. */
   readonly end: () => void
@@ -32,11 +35,11 @@ export interface OwnConnection {
 /** Connections to the server, bounded in number, each and all in time. Whatever fails is thrown as the contract of stores has it. */
 export interface Connections {
   /** Asks on any connection. */
-  readonly ask: Ask
+  readonly ask: RunStatement
   /** Asks in one transaction. */
-  readonly transact: <T>(work: (ask: Ask) => Promise<T>) => Promise<T>
+  readonly transact: <T>(work: (ask: RunStatement) => Promise<T>) => Promise<T>
   /** A connection for whoever asked for it alone. */
-  readonly connect: () => Promise<OwnConnection>
+  readonly connect: () => Promise<DedicatedConnection>
   /** Ends what is not in use. What is, is cut off. */
   readonly close: () => Promise<void>
 }
@@ -66,7 +69,7 @@ export function createConnections(options: ConnectionOptions): Connections {
   /** Whether the server was ever there: a start that fails tells why by itself. */
   let wasThere = false
   /** Since when the server is away; undefined: it is not. */
-  let awayMs: number | undefined
+  let downForMs: number | undefined
 
   async function open(): Promise<Pool> {
     const { default: pg } = await import('pg')
@@ -117,16 +120,16 @@ export function createConnections(options: ConnectionOptions): Connections {
   }
 
   function tellAway(error: unknown): void {
-    if (!wasThere || closed || awayMs !== undefined) return
-    awayMs = performance.now()
+    if (!wasThere || closed || downForMs !== undefined) return
+    downForMs = performance.now()
     onWarning(`PostgreSQL is away, calls of the store are 503 until it is back: ${toText(error)}`)
   }
 
   function tellBack(): void {
     wasThere = true
-    if (awayMs === undefined) return
-    const seconds = Math.round((performance.now() - awayMs) / 1000)
-    awayMs = undefined
+    if (downForMs === undefined) return
+    const seconds = Math.round((performance.now() - downForMs) / 1000)
+    downForMs = undefined
     onWarning(`PostgreSQL is back after ${seconds} s`)
   }
 
@@ -149,7 +152,7 @@ export function createConnections(options: ConnectionOptions): Connections {
     try {
       await slots.take()
     } catch (error) {
-      throw storeAway(error)
+      throw storeUnavailable(error)
     }
     try {
       client = await take()
@@ -184,7 +187,7 @@ export function createConnections(options: ConnectionOptions): Connections {
       }),
 
     async connect() {
-      if (closed) throw storeAway(new Error('the store is closed'))
+      if (closed) throw storeUnavailable(new Error('the store is closed'))
       const { default: pg } = await import('pg')
       const socket = new Socket()
       const SafeClient = toSafeClient(pg.Client, config)

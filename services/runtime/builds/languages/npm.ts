@@ -7,7 +7,7 @@ import { findFile, isFile, readIfThere } from '../files.ts'
 import type { ProjectSettings } from '../project-file.ts'
 import type { Builder, Env, Project } from './language.ts'
 import { linkMx, MX_FOLDER } from './link-mx.ts'
-import { removeOwnPackage } from './own-package.ts'
+import { removeGatewayPackage } from './own-package.ts'
 import { LOCK_FILES, type PackageFile } from './package-file.ts'
 
 /** What is installed. */
@@ -29,7 +29,7 @@ const LOCAL_PACKAGE = /"(file|link):|"link": true/
 
 /** Installs the packages of a project with npm; those that its lock file names are kept for the builds to come. */
 export async function installPackages(given: Installation, builder: Builder): Promise<void> {
-  const content = await removeOwnPackage(given)
+  const content = await removeGatewayPackage(given)
   const own = given.own === given.content ? content : given.own
   const job = { ...given, content, own }
   const { folder, project } = job

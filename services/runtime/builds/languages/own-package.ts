@@ -14,7 +14,7 @@ interface LockFile {
  *
  * @returns the content of `package.json` from now on.
  */
-export async function removeOwnPackage({
+export async function removeGatewayPackage({
   folder,
   content,
 }: {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { JetDelivery } from '../../../../adapters/events/jetstream/consumers/delivery.ts'
-import { createHeld } from '../../../../adapters/events/jetstream/in-flight.ts'
+import { createInFlight } from '../../../../adapters/events/jetstream/in-flight.ts'
 import { makeEvent, startJetStream } from '../../../fixtures/jetstream.ts'
 
 const CALLS = { ack() {}, nack() {} }
@@ -16,7 +16,7 @@ t.test('the server is told of what is refused, while it is held and in time', as
     told.push(`${message.subject} ${message.string()}`)
     message.respond()
   })
-  const held = createHeld(sessions, 60_000)
+  const held = createInFlight(sessions, 60_000)
   const [a, b, c] = ['ack.a', 'ack.b', 'ack.c'].map(make)
   for (const delivery of [a!, b!, c!]) held.add(delivery)
   t.equal(held.remove(a!), true)
@@ -30,7 +30,7 @@ t.test('the server is told of what is refused, while it is held and in time', as
   held.forgetAll()
   await held.refuseAll()
   t.same(told, ['ack.b -NAK {"delay": 1500000}', 'ack.c -NAK'])
-  const late = createHeld(sessions, 0)
+  const late = createInFlight(sessions, 0)
   late.add(make('ack.late'))
   await late.refuseAll()
   t.equal(told.length, 2)
@@ -40,7 +40,7 @@ t.test('without a session nobody is told', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
-  const held = createHeld(sessions, 60_000)
+  const held = createInFlight(sessions, 60_000)
   held.add(make('ack.a'))
   await held.refuseAll()
   t.equal(sessions.current, undefined)

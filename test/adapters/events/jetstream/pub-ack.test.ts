@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isUnheard, toStored } from '../../../../adapters/events/jetstream/pub-ack.ts'
+import { isUnacknowledged, toStored } from '../../../../adapters/events/jetstream/pub-ack.ts'
 import { startJetStream } from '../../../fixtures/jetstream.ts'
 
 t.test('what the server says of a message', async (t) => {
@@ -14,11 +14,11 @@ t.test('what the server says of a message', async (t) => {
     discard: 'new',
   })
   const kept = await session.ask({ subject: 'kept', body: 'x' })
-  t.notOk(isUnheard(kept))
+  t.notOk(isUnacknowledged(kept))
   t.equal(toStored(kept), 1)
   const full = await session.ask({ subject: 'full', body: 'x'.repeat(100) })
   t.throws(() => toStored(full), { code: 507 })
   const none = await session.ask({ subject: 'none', body: 'x' })
-  t.ok(isUnheard(none))
+  t.ok(isUnacknowledged(none))
   t.throws(() => toStored(none), { code: 503 })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createAsks } from '../../../../adapters/events/jetstream/request-mux.ts'
+import { createRequestMux } from '../../../../adapters/events/jetstream/request-mux.ts'
 import { startJetStream } from '../../../fixtures/jetstream.ts'
 
 const PERMISSIONS = `authorization { users: [
@@ -10,7 +10,7 @@ t.test('each question gets its answer', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const connection = await server.connect()
-  const { ask } = createAsks(connection, 'inbox', 5000)
+  const { ask } = createRequestMux(connection, 'inbox', 5000)
   connection.subscribe('echo', {
     callback: (_, message) => void message.respond(message.data),
   })
@@ -26,7 +26,7 @@ t.test('a question nobody answers fails in time', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const connection = await server.connect()
-  const { ask } = createAsks(connection, 'inbox', 100)
+  const { ask } = createRequestMux(connection, 'inbox', 100)
   connection.subscribe('silent', { callback() {} })
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
@@ -43,7 +43,7 @@ t.test('what is not permitted is refused, the rest is not', async (t) => {
   const connection = await connect({ servers: server.url, user: 'a', pass: 'b', reconnect: false })
   t.teardown(() => connection.close())
   connection.subscribe('echo', { callback: (_, message) => void message.respond() })
-  const { ask } = createAsks(connection, 'inbox', 5000)
+  const { ask } = createRequestMux(connection, 'inbox', 5000)
   const [denied, other, permitted] = [
     ask({ subject: 'denied.a' }),
     ask({ subject: 'denied.b' }),
@@ -52,7 +52,7 @@ t.test('what is not permitted is refused, the rest is not', async (t) => {
   await t.rejects(denied, { code: 403, message: /Publish to "denied.a"/ })
   await t.rejects(other, { code: 403, message: /Publish to "denied.b"/ })
   await t.resolves(permitted)
-  const deaf = createAsks(connection, 'deaf', 5000)
+  const deaf = createRequestMux(connection, 'deaf', 5000)
   await t.rejects(deaf.ask({ subject: 'echo' }), { code: 403, message: /Subscription to "deaf/ })
   await t.rejects(deaf.ask({ subject: 'echo' }), { code: 403 })
 })
@@ -61,13 +61,13 @@ t.test('when it is over, nothing is answered', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const connection = await server.connect()
-  const { ask, end } = createAsks(connection, 'inbox', 5000)
+  const { ask, end } = createRequestMux(connection, 'inbox', 5000)
   connection.subscribe('silent', { callback() {} })
   const asked = ask({ subject: 'silent' })
   end(undefined)
   await t.rejects(asked, { code: 503 })
   await t.rejects(ask({ subject: 'silent' }), { code: 503 })
-  const closed = createAsks(connection, 'other', 5000)
+  const closed = createRequestMux(connection, 'other', 5000)
   await connection.close()
   await t.rejects(closed.ask({ subject: 'silent' }), { code: 503 })
 })

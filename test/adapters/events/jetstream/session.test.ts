@@ -26,12 +26,12 @@ t.test('it is over with its connection, and says so once', async (t) => {
   const session = await server.openSessions().open()
   let told = 0
   const over = new Promise<void>((resolve) =>
-    session.onOver(() => {
+    session.onSettled(() => {
       told++
       resolve()
     }),
   )
-  const forget = session.onOver(() => t.fail('was to be told no more'))
+  const forget = session.onSettled(() => t.fail('was to be told no more'))
   forget()
   t.notOk(session.isOver)
   await server.kill()
@@ -39,6 +39,6 @@ t.test('it is over with its connection, and says so once', async (t) => {
   t.ok(session.isOver)
   await t.rejects(session.ask({ subject: 'a' }), { code: 503 })
   session.tell({ subject: 'a' })
-  session.onOver(() => told++)
+  session.onSettled(() => told++)
   t.equal(told, 2, 'at once, whoever asks late')
 })

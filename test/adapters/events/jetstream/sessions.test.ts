@@ -11,7 +11,7 @@ t.test('there is one session after the other', async (t) => {
   t.equal(sessions.current, first)
   t.equal(await sessions.wait(0), first)
   await server.kill()
-  await new Promise<void>((resolve) => first.onOver(resolve))
+  await new Promise<void>((resolve) => first.onSettled(resolve))
   t.equal(sessions.current, undefined)
   await t.rejects(sessions.open(), { code: 503 })
   t.equal(await sessions.wait(1), undefined)
@@ -31,7 +31,7 @@ t.test('what was under way is done again in the next session', async (t) => {
   const text = await sessions.use(async (session) => {
     runs++
     if (runs > 1) return 'done'
-    const over = new Promise<void>((resolve) => session.onOver(resolve))
+    const over = new Promise<void>((resolve) => session.onSettled(resolve))
     await server.kill()
     await over
     void server.start()
@@ -58,7 +58,7 @@ t.test('without a server, nor another soon, it fails', async (t) => {
   if (server === undefined) return
   const sessions = server.openSessions(server.url, 200)
   const failing = sessions.use(async (session) => {
-    const over = new Promise<void>((resolve) => session.onOver(resolve))
+    const over = new Promise<void>((resolve) => session.onSettled(resolve))
     await server.kill()
     await over
     throw new Error('lost')

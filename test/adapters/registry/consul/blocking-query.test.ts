@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import {
   createPacer,
   type Pace,
-  type Question,
+  type QueryParameters,
   startBlockingQuery,
 } from '../../../../adapters/registry/consul/blocking-query.ts'
 import { type Answer, joinChunks } from '../../../../adapters/registry/consul/http/client.ts'
@@ -46,7 +46,7 @@ function play(
   const told: string[] = []
   const released: string[] = []
   const query = startBlockingQuery({
-    ask({ index, era, waitSeconds, signal }: Question): Promise<Answer> {
+    ask({ index, era, waitSeconds, signal }: QueryParameters): Promise<Answer> {
       const step = steps[asked.length]
       asked.push(index)
       eras.push(era)

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { warnOfDanger } from '../../../../adapters/registry/consul/check-acl.ts'
+import { warnIfNoAcl } from '../../../../adapters/registry/consul/check-acl.ts'
 import { createConsulClient } from '../../../../adapters/registry/consul/http/client.ts'
 import { startConsulDouble } from '../../../fixtures/consul-double.ts'
 
@@ -16,7 +16,7 @@ async function ask(
   const client = createConsulClient({ ...double, maxWaiting: 1, maxCalls: 1, maxAnswerBytes: 1000 })
   t.teardown(client.close)
   const warnings: string[] = []
-  await warnOfDanger(client, {
+  await warnIfNoAcl(client, {
     secure: false,
     token: undefined,
     warn: (message) => warnings.push(message),
@@ -59,7 +59,7 @@ t.test('a Consul that does not answer is to be asked again', async (t) => {
     const client = createConsulClient({ ...double, maxWaiting: 1, maxAnswerBytes: 1000 })
     t.teardown(client.close)
     const options = { host: '10.0.0.1', secure: true, token: undefined, warn: () => {} }
-    return warnOfDanger(client, options)
+    return warnIfNoAcl(client, options)
   }
   t.notOk(await isDone(500, 'No cluster leader'))
   t.ok(await isDone(403, 'ACL not found'))

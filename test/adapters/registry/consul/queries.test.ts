@@ -3,14 +3,14 @@ import {
   type ConsulClient,
   createConsulClient,
 } from '../../../../adapters/registry/consul/http/client.ts'
-import { createQuestions, type Questions } from '../../../../adapters/registry/consul/queries.ts'
+import { createQueries, type Queries } from '../../../../adapters/registry/consul/queries.ts'
 import { until } from '../../../contracts/registry.ts'
 import { type ConsulDouble, sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
 
-function open(t: Test, double: ConsulDouble): Questions & Pick<ConsulClient, 'era'> {
+function open(t: Test, double: ConsulDouble): Queries & Pick<ConsulClient, 'era'> {
   const client = createConsulClient({ ...double, maxWaiting: 4, maxCalls: 4, maxAnswerBytes: 1000 })
   t.teardown(client.close)
-  return { ...createQuestions(client, { domain: 'mx', warn: () => {} }), era: client.era }
+  return { ...createQueries(client, { domain: 'mx', warn: () => {} }), era: client.era }
 }
 
 t.test(

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { createCatalogReader } from '../../../../adapters/registry/consul/read-catalog.ts'
-import { findTagOddities } from '../../../../adapters/registry/consul/tag-warnings.ts'
+import { findTagWarnings } from '../../../../adapters/registry/consul/tag-warnings.ts'
 import { parseTags } from '../../../../adapters/registry/consul/tags.ts'
 
-const find = (...tags: string[]): string[] => findTagOddities(parseTags(tags, 'mx', () => {}))
+const find = (...tags: string[]): string[] => findTagWarnings(parseTags(tags, 'mx', () => {}))
 
 t.test('tags that are nearly those of mx are told with what was meant', (t) => {
   for (const tag of [

@@ -19,7 +19,7 @@ function open(t: Test, address: { readonly host: string; readonly port: number }
   const heard = new Set<string>()
   const warnings: string[] = []
   const announcements = createAnnouncements(client, {
-    onHeard: (name) => heard.add(name),
+    onMessage: (name) => heard.add(name),
     warn: (reason) => warnings.push(reason),
   })
   t.teardown(() => {

@@ -1,17 +1,17 @@
 import t, { type Test } from 'tap'
 import {
   createSlots,
-  type Seat,
+  type Slot,
   type Slots,
 } from '../../../../adapters/registry/consul/watch-slots.ts'
 import { until } from '../../../contracts/registry.ts'
 
-function join(slots: Slots, idleMs: () => number = () => 0): Seat {
+function join(slots: Slots, idleMs: () => number = () => 0): Slot {
   return slots.join({ idleMs })
 }
 
 /** Asks whenever it is its turn, until it has a place. */
-function poll(t: Test, seat: Seat): { turns: () => number; has: () => boolean } {
+function poll(t: Test, seat: Slot): { turns: () => number; has: () => boolean } {
   let turns = 0
   let has = false
   let stopped = false

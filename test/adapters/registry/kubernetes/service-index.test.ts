@@ -1,15 +1,15 @@
 import t from 'tap'
 import { toKubernetesService, toSlice } from '../../../../adapters/registry/kubernetes/objects.ts'
 import {
-  createPicture,
-  type Picture,
+  createServiceIndex,
+  type ServiceIndex,
 } from '../../../../adapters/registry/kubernetes/service-index.ts'
 import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
 import type { ApiObject } from '../../../fixtures/kubernetes-api.ts'
 import { makeKubernetesService, makeSlice } from '../../../fixtures/kubernetes-objects.ts'
 
 interface Watched {
-  readonly picture: Picture
+  readonly picture: ServiceIndex
   readonly problems: string[]
   /** What was told since the last look: type, name, version and nodes. */
   readonly told: () => string[]
@@ -18,7 +18,7 @@ interface Watched {
 function open(): Watched {
   const events: RegistryEvent[] = []
   const problems: string[] = []
-  const picture = createPicture({
+  const picture = createServiceIndex({
     onEvent: (event) => events.push(event),
     onProblem: (problem) => problems.push(problem),
   })
@@ -169,7 +169,7 @@ t.test('a problem is told once, and again after it was gone', async (t) => {
 
 t.test('listeners see the whole change, whatever they were told of it so far', async (t) => {
   const seen: string[][] = []
-  const picture: Picture = createPicture({
+  const picture: ServiceIndex = createServiceIndex({
     onEvent: () => seen.push(picture.listServices().map(({ name }) => name)),
     onProblem: (problem) => t.fail(problem),
   })

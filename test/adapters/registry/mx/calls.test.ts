@@ -21,7 +21,7 @@ function watch(channel: Channel): string[] {
     {
       onOpen: () => told.push('open'),
       onMessage: (message) => told.push(JSON.stringify(message)),
-      onOver: ({ code, message }) => told.push(`${code} ${message}`),
+      onSettled: ({ code, message }) => told.push(`${code} ${message}`),
     },
   )
   channel.call(call)

@@ -1,6 +1,10 @@
 import t, { type Test } from 'tap'
 import { createLink } from '../../../../adapters/registry/mx/link.ts'
-import { isNotTaken, toDenied, toNotTaken } from '../../../../core/auth/policy/decision.ts'
+import {
+  invalidToken,
+  isInvalidToken,
+  toAccessDenied,
+} from '../../../../core/auth/policy/decision.ts'
 import type { TokenSource } from '../../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../../core/errors.ts'
 import type { IncomingCall } from '../../../../core/rpc/call.ts'
@@ -133,9 +137,12 @@ function closeDoor(remote: { answer: (call: IncomingCall) => void }) {
     if (shown === `Bearer t${state.issued}`) call.start('')
     else if (shown === undefined)
       call.fail(
-        toDenied({ type: 'service', name: 'registry', endpoint: 'Registry.Watch' }, undefined),
+        toAccessDenied(
+          { type: 'service', name: 'registry', endpoint: 'Registry.Watch' },
+          undefined,
+        ),
       )
-    else call.fail(toNotTaken('registry'))
+    else call.fail(invalidToken('registry'))
   }
   const logIn = async () => {
     if (state.refusal !== undefined) throw state.refusal
@@ -157,7 +164,7 @@ t.test('one that is refused waits for a token, and shows it', async (t) => {
   t.same([told, state.shown], [['open'], [undefined, 'Bearer t1']])
   // Its session is over.
   state.issued = 9
-  calls.at(-1)!.fail(toNotTaken('registry'))
+  calls.at(-1)!.fail(invalidToken('registry'))
   await until(() => told.length > 1)
   t.same(told, ['open', 'open again'], 'a stream that ends with its token is no outage')
   t.equal(state.shown.at(-1), 'Bearer t10')
@@ -177,13 +184,13 @@ t.test('a log-in that fails is why there is no watch', async (t) => {
 t.test('one that is refused with every token is not asked for ever', async (t) => {
   const { tokens } = closeDoor({ answer: () => {} })
   const { link, remote, requests } = await open(t, 1000, tokens, false)
-  remote.answer = (call) => call.fail(toNotTaken('registry'))
+  remote.answer = (call) => call.fail(invalidToken('registry'))
   link.want(A)
   const refused = await link.opened().then(
     () => undefined,
     (error: GatewayError) => error,
   )
-  t.ok(refused !== undefined && isNotTaken(refused))
+  t.ok(refused !== undefined && isInvalidToken(refused))
   t.equal(requests(), 2)
 })
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTold } from '../../../../adapters/registry/mx/sent-digests.ts'
+import { createSentDigests } from '../../../../adapters/registry/mx/sent-digests.ts'
 import type { Service } from '../../../../core/contracts/registry.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
 
@@ -7,7 +7,7 @@ const GREETER = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
 const USERS = makeService('users', ['127.0.0.1:9003'])
 
 t.test('a state is told once', async (t) => {
-  const { learn } = createTold()
+  const { learn } = createSentDigests()
   t.same(learn(GREETER), { type: 'create', service: GREETER })
   t.equal(learn(structuredClone(GREETER)), undefined)
   const smaller = makeService('greeter', ['127.0.0.1:9001'])
@@ -25,7 +25,7 @@ t.test('the order in which a registry tells the parts means nothing', async (t) 
     metadata: { path: '/a', handler: 'rpc' },
   }))
   const service: Service = { ...GREETER, metadata: { a: '1', b: '2' }, endpoints }
-  const { learn } = createTold()
+  const { learn } = createSentDigests()
   learn(service)
   const turned: Service = {
     ...service,
@@ -52,12 +52,12 @@ t.test('every part of a state counts', async (t) => {
     { ...GREETER, nodes: [{ ...first!, address: '127.0.0.1:9009' }] },
     { ...GREETER, nodes: [makeNode(first!.address, { state: 'draining' })] },
   ]
-  const { learn } = createTold()
+  const { learn } = createSentDigests()
   for (const [i, state] of states.entries()) t.ok(learn(state), `state ${i}`)
 })
 
 t.test('an end is told once, without nodes', async (t) => {
-  const { learn, forget } = createTold()
+  const { learn, forget } = createSentDigests()
   t.equal(forget(GREETER), undefined, 'of what nobody was told')
   learn(GREETER)
   t.same(forget(GREETER), { type: 'delete', service: { ...GREETER, nodes: [] } })
@@ -65,7 +65,7 @@ t.test('an end is told once, without nodes', async (t) => {
 })
 
 t.test('what a whole list does not name has ended', async (t) => {
-  const { begin, learn, finish } = createTold()
+  const { begin, learn, finish } = createSentDigests()
   begin()
   learn(GREETER)
   learn(USERS)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import {
-  isWanted,
+  isManaged,
   toDeploymentState,
   toPod,
 } from '../../../../adapters/runtime/kubernetes/objects.ts'
@@ -88,7 +88,7 @@ t.test('how a container ended is that of now, else that of before', async (t) =>
 
 t.test('a pod is wanted when all it is a copy of is the same', async (t) => {
   const template = { revision: 'r', attempt: undefined, secret: 's' }
-  t.ok(isWanted(template, { ...toPod({}), ...template }))
+  t.ok(isManaged(template, { ...toPod({}), ...template }))
   for (const other of [{ revision: 'q' }, { attempt: 'b' }, { secret: 'z' }])
-    t.notOk(isWanted(template, { ...toPod({}), ...template, ...other }))
+    t.notOk(isManaged(template, { ...toPod({}), ...template, ...other }))
 })

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
-  endLeftCopies,
-  makeCopyFolder,
+  createInstanceFolder,
+  endLeftoverInstances,
 } from '../../../../adapters/runtime/process/instance-folders.ts'
 import { readProcess } from '../../../../lib/process/processes.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
@@ -23,34 +23,34 @@ function startSleep(t: Test, env: NodeJS.ProcessEnv = {}): number {
 t.test('what is left is ended by its note, or its mark, and its folder goes', async (t) => {
   const folder = makeTempFolder(t, 'copies')
   const [noted, marked, other] = [startSleep(t), startSleep(t, { MX_INSTANCE: 'b' }), startSleep(t)]
-  makeCopyFolder(folder, 'a').note(noted)
-  makeCopyFolder(folder, 'b')
-  t.equal(await endLeftCopies(folder), 2)
+  createInstanceFolder(folder, 'a').note(noted)
+  createInstanceFolder(folder, 'b')
+  t.equal(await endLeftoverInstances(folder), 2)
   await until(() => readProcess(noted) === undefined)
   t.equal(readProcess(marked), undefined)
   t.ok(readProcess(other))
   t.strictSame(readdirSync(folder), [])
-  t.equal(await endLeftCopies(folder), 0)
+  t.equal(await endLeftoverInstances(folder), 0)
 })
 
 t.test('a process that has the number of a copy by now is left alone', async (t) => {
   const folder = makeTempFolder(t, 'copies')
   const pid = startSleep(t)
   for (const [name, change] of Object.entries({ start: '1', boot: 'another' })) {
-    makeCopyFolder(folder, name).note(pid)
+    createInstanceFolder(folder, name).note(pid)
     const file = join(folder, name, 'process')
     const note = JSON.parse(readFileSync(file, 'utf8'))
     writeFileSync(file, JSON.stringify({ ...note, [name]: change }))
   }
-  makeCopyFolder(folder, 'torn')
+  createInstanceFolder(folder, 'torn')
   writeFileSync(join(folder, 'torn', 'process'), '{"pid":')
-  t.equal(await endLeftCopies(folder), 0)
+  t.equal(await endLeftoverInstances(folder), 0)
   t.ok(readProcess(pid))
   t.strictSame(readdirSync(folder), [])
 })
 
 t.test('a folder that is not there yet is made', async (t) => {
   const folder = join(makeTempFolder(t, 'copies'), 'a', 'b')
-  t.equal(await endLeftCopies(folder), 0)
+  t.equal(await endLeftoverInstances(folder), 0)
   t.ok(existsSync(folder))
 })

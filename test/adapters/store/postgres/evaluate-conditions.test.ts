@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
   decide,
-  findDecisive,
+  evaluateConditions,
   type Known,
 } from '../../../../adapters/store/postgres/evaluate-conditions.ts'
 import type { StoreChange, StoreGroup } from '../../../../core/contracts/store.ts'
@@ -29,11 +29,11 @@ function decideOn(groups: readonly StoreGroup[], known: Record<string, [number, 
     nameOf(key),
     { version, expiresMs },
   ])
-  return decide(groups, findDecisive(groups), new Map(found), NOW_MS)
+  return decide(groups, evaluateConditions(groups), new Map(found), NOW_MS)
 }
 
 t.test('only conditions and deletions depend on what is there', async (t) => {
-  const decisive = findDecisive([[write('a'), write('b', 0)], [remove('c'), write('b')], []])
+  const decisive = evaluateConditions([[write('a'), write('b', 0)], [remove('c'), write('b')], []])
   t.same([...decisive.keys()], [nameOf('b'), nameOf('c')])
   t.same(decisive.get(nameOf('b')), { table, key: 'b' })
 })

@@ -112,7 +112,7 @@ function open(t: Test, url: string): Listener {
     heartbeatMs: 100,
     listener: {
       onEvent: ({ type, key }) => told.push(`${type} ${key}`),
-      onGap: () => told.push('gap'),
+      onMissedEvents: () => told.push('gap'),
     },
   })
   t.teardown(listening.stop)

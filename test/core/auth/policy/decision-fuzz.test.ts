@@ -1,9 +1,15 @@
 // Decisions 30 and 32: the authorizer and the account checks against a naive model, with operators, workloads and tenants.
 import { randomInt } from 'node:crypto'
 import t from 'tap'
-import { createGate } from '../../../../core/auth/authorizer.ts'
-import { judgeCall } from '../../../../core/auth/policy/decision.ts'
-import type { Account, AuthSource, Gate, Resource, Rule } from '../../../../core/contracts/auth.ts'
+import { createAuthorizer } from '../../../../core/auth/authorizer.ts'
+import { decide } from '../../../../core/auth/policy/decision.ts'
+import type {
+  Account,
+  Authorizer,
+  AuthSource,
+  Resource,
+  Rule,
+} from '../../../../core/contracts/auth.ts'
 import * as checks from '../../../../sdk/auth/account-checks.ts'
 import { type Context, createContext } from '../../../../sdk/context.ts'
 import { createAdmitLogin } from '../../../../services/auth/accounts/admit-login.ts'
@@ -126,9 +132,9 @@ function judgeRulesByModel(
   return isGranted ? 'granted' : 'denied'
 }
 
-async function judgeByCode(gate: Gate, account: Account | undefined, target: object) {
+async function judgeByCode(gate: Authorizer, account: Account | undefined, target: object) {
   try {
-    const ruling = await judgeCall(gate, account, target as Parameters<typeof judgeCall>[2])
+    const ruling = await decide(gate, account, target as Parameters<typeof decide>[2])
     return ruling.granted ? 'granted' : 'denied'
   } catch (error) {
     return String((error as { code: number }).code)
@@ -142,7 +148,7 @@ t.setTimeout(120_000)
 t.test(`${CASES} calls with random rules: no difference to the model`, async (t) => {
   t.comment(`FUZZ_SEED=${SEED}`)
   const source = new FuzzSource()
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   t.teardown(gate.close)
   const admitLogin = createAdmitLogin(gate)
   const resource = { type: 'service', name: 'any', endpoint: 'Any.Any' }
@@ -211,7 +217,7 @@ function mayByModel(account: Account, namespace: string, what: string, service: 
 
 t.test(`${CASES} accounts: none acts beyond the namespace and the service of its scopes`, (t) => {
   t.comment(`FUZZ_SEED=${SEED}`)
-  const all = checks.createAccountChecks({} as Gate)
+  const all = checks.createAccountChecks({} as Authorizer)
   const ask: Readonly<Record<string, (ctx: Context, ns: string, service: string) => void>> = {
     operate: (ctx) => checks.mustBeOperator(ctx, 'x'),
     administer: (ctx, ns) => void checks.mustBeAdmin(ctx, ns, 'x'),

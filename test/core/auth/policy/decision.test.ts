@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createGate } from '../../../../core/auth/authorizer.ts'
-import { judgeCall, toDenied, toNotTaken } from '../../../../core/auth/policy/decision.ts'
+import { createAuthorizer } from '../../../../core/auth/authorizer.ts'
+import { decide, invalidToken, toAccessDenied } from '../../../../core/auth/policy/decision.ts'
 import type { Account } from '../../../../core/contracts/auth.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../../fixtures/auth-source.ts'
 
@@ -8,10 +8,10 @@ const resource = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Ca
 
 t.test('whose rules decide', async (t) => {
   const source = new MemoryAuthSource()
-  const gate = createGate(source)
+  const gate = createAuthorizer(source)
   t.teardown(gate.close)
   const judge = async (namespace: string, domain = 'mx', account?: Account) =>
-    (await judgeCall(gate, account, { namespace, domain, resource })).granted
+    (await decide(gate, account, { namespace, domain, resource })).granted
   source.setRules('mx', createRule({ id: 'members', scope: '*' }))
   t.equal(await judge(''), false)
   t.equal(await judge('mx'), false)
@@ -27,7 +27,7 @@ t.test('whose rules decide', async (t) => {
   await new Promise(setImmediate)
   t.equal(await judge('acme', 'mx', createAccount()), false)
   t.equal(await judge('acme', 'acme', createAccount()), false)
-  t.throws(() => judgeCall(gate, undefined, { namespace: 'a b', domain: 'mx', resource }), {
+  t.throws(() => decide(gate, undefined, { namespace: 'a b', domain: 'mx', resource }), {
     code: 400,
     message:
       'Mx-Namespace must be letters, digits and inner dots, dashes or underscores; mx in lower case only, got "a b"',
@@ -35,22 +35,22 @@ t.test('whose rules decide', async (t) => {
 })
 
 t.test('a denied call is told what was called', (t) => {
-  t.same(toDenied(resource, undefined).toBody(), {
+  t.same(toAccessDenied(resource, undefined).toBody(), {
     Id: 'helloworld',
     Code: 401,
     Detail: 'Unauthorized call made to helloworld:Helloworld.Call',
     Status: 'Unauthorized',
   })
-  t.same(toDenied(resource, undefined).headers, ['www-authenticate', 'Bearer'])
-  const denied = toDenied(resource, createAccount())
+  t.same(toAccessDenied(resource, undefined).headers, ['www-authenticate', 'Bearer'])
+  const denied = toAccessDenied(resource, createAccount())
   t.same(denied.headers, ['www-authenticate', 'Bearer error="insufficient_scope"'])
-  const unquotable = toDenied(resource, createAccount(), 'a" b')
+  const unquotable = toAccessDenied(resource, createAccount(), 'a" b')
   t.same(unquotable.headers, denied.headers, 'a scope that the header cannot hold is left out')
   t.equal(
-    toNotTaken('helloworld', resource).message,
+    invalidToken('helloworld', resource).message,
     'Unauthorized call made to helloworld:Helloworld.Call: invalid or expired access token; log in again',
   )
-  t.match(toNotTaken('helloworld').toBody(), {
+  t.match(invalidToken('helloworld').toBody(), {
     Id: 'helloworld',
     Code: 401,
     Status: 'Unauthorized',

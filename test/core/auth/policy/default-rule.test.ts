@@ -1,9 +1,9 @@
 import t from 'tap'
 import { DEFAULT_RULE } from '../../../../core/auth/policy/default-rule.ts'
-import { RuleBook } from '../../../../core/auth/policy/policy.ts'
+import { Policy } from '../../../../core/auth/policy/policy.ts'
 
 t.test('by the default rule everybody may call everything', async (t) => {
-  const book = new RuleBook('acme', [DEFAULT_RULE])
+  const book = new Policy('acme', [DEFAULT_RULE])
   t.match(book.caller(undefined).access('topic', 'orders', '/x'), {
     granted: true,
     rule: { id: 'default', scope: '', priority: 0 },

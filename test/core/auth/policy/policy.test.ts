@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { RuleBook } from '../../../../core/auth/policy/policy.ts'
+import { Policy } from '../../../../core/auth/policy/policy.ts'
 import type { Account, Resource, Rule } from '../../../../core/contracts/auth.ts'
 import { judgeNaively } from '../../../fixtures/naive-rules.ts'
 
@@ -21,7 +21,7 @@ function toAccount(scopes: readonly string[], issuer = 'mx'): Account {
   return { id: 'jane', name: 'jane', type: 'user', issuer, scopes, metadata: {} }
 }
 
-function judge(t: Test, book: RuleBook, account: Account | undefined, resource: Resource): string {
+function judge(t: Test, book: Policy, account: Account | undefined, resource: Resource): string {
   const { type, name, endpoint } = resource
   const ruling = book.caller(account).access(type, name, endpoint)
   if (type === 'service')
@@ -77,7 +77,7 @@ t.test('Authorization is rule-based: every case of a table, as the prose has it'
   let cases = 0
   for (const lines of BOOKS) {
     const rules = lines.map(toRule)
-    const book = new RuleBook('mx', rules)
+    const book = new Policy('mx', rules)
     for (const [who, account] of Object.entries(CALLERS))
       for (const resource of RESOURCES) {
         const { type, name, endpoint } = resource
@@ -107,7 +107,7 @@ t.test('Authorization is rule-based: every case of a table, as the prose has it'
 t.test('the rules of the specification', async (t) => {
   const store: Resource = { type: 'service', name: 'store', endpoint: 'Store.Read' }
   const token: Resource = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
-  const rulesOf = (...lines: string[]) => new RuleBook('mx', lines.map(toRule))
+  const rulesOf = (...lines: string[]) => new Policy('mx', lines.map(toRule))
   const jane = toAccount([])
 
   const fresh = rulesOf(DEFAULT)
@@ -165,7 +165,7 @@ t.test('any rules say what they say read one by one', async () => {
   const called = resource.filter(({ name, endpoint }) => name !== '*' && !endpoint.endsWith('*'))
   fc.assert(
     fc.property(rules, fc.array(fc.tuple(account, called), { maxLength: 8 }), (rules, calls) => {
-      const book = new RuleBook('mx', rules as readonly Rule[])
+      const book = new Policy('mx', rules as readonly Rule[])
       return calls.every(([account, resource]) => {
         const { type, name, endpoint } = resource
         const ruling = book.caller(account as Account | undefined).access(type, name, endpoint)
@@ -182,7 +182,7 @@ t.test('the order in which rules were made does not matter', async () => {
   fc.assert(
     fc.property(rules, account, resource, (rules, account, { type, name, endpoint }) => {
       const ask = (rules: readonly unknown[]) =>
-        new RuleBook('mx', rules as readonly Rule[])
+        new Policy('mx', rules as readonly Rule[])
           .caller(account as Account | undefined)
           .access(type, name, endpoint).rule?.id
       return ask(rules) === ask([...rules].reverse())
@@ -191,7 +191,7 @@ t.test('the order in which rules were made does not matter', async () => {
 })
 
 t.test('more callers and services than are remembered are judged alike', async (t) => {
-  const book = new RuleBook('mx', [toRule('a s7 GRANTED service:store:* 0')])
+  const book = new Policy('mx', [toRule('a s7 GRANTED service:store:* 0')])
   let granted = 0
   for (let i = 0; i < 25_000; i++)
     if (book.caller(toAccount([`s${i}`])).call('store', 'Store.Read').granted) granted++

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createLateSource } from '../../../../core/auth/token/deferred-source.ts'
+import { createDeferredSource } from '../../../../core/auth/token/deferred-source.ts'
 import { MemoryAuthSource } from '../../../fixtures/auth-source.ts'
 
 t.test('who asks before it can be asked waits until then', async (t) => {
-  const { source, ask } = createLateSource()
+  const { source, ask } = createDeferredSource()
   const { signal } = new AbortController()
   const rules = source.watchRules('mx', signal)[Symbol.asyncIterator]().next()
   const tokens = source.watchTokens(signal)[Symbol.asyncIterator]().next()

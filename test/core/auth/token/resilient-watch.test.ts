@@ -1,11 +1,11 @@
 import t from 'tap'
-import { KeptWatch } from '../../../../core/auth/token/resilient-watch.ts'
+import { ResilientWatch } from '../../../../core/auth/token/resilient-watch.ts'
 import { until } from '../../../contracts/registry.ts'
 
 function open<T>(start: (signal: AbortSignal) => AsyncIterable<T>, waitMs = 5000) {
   const changes: [T, T][] = []
   const outages: (string | undefined)[] = []
-  const watch = new KeptWatch<T>({
+  const watch = new ResilientWatch<T>({
     open: start,
     onChange: (value, before) => void changes.push([value, before]),
     onOutage: (reason) => void outages.push(reason?.message),

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { createTlsPairs } from '../../../../core/listener/tls/certificates.ts'
-import type { TlsPair } from '../../../../core/listener/tls/tls.ts'
+import { createCertificateSource } from '../../../../core/listener/tls/certificates.ts'
+import type { Certificate } from '../../../../core/listener/tls/tls.ts'
 
-const pair: TlsPair = { cert: 'c', key: 'k', names: ['a.test'] }
+const pair: Certificate = { cert: 'c', key: 'k', names: ['a.test'] }
 
 t.test('whoever listens is told of new certificates, until it lets go', (t) => {
-  const tls = createTlsPairs()
-  const told: (readonly TlsPair[])[] = []
+  const tls = createCertificateSource()
+  const told: (readonly Certificate[])[] = []
   const stop = tls.onChange((pairs) => told.push(pairs))
   t.same(tls.pairs, [])
   tls.use([pair])
@@ -20,7 +20,7 @@ t.test('whoever listens is told of new certificates, until it lets go', (t) => {
 })
 
 t.test('certificates that a listener does not take are not those in use', (t) => {
-  const tls = createTlsPairs({ isStrict: true })
+  const tls = createCertificateSource({ isStrict: true })
   t.equal(tls.isStrict, true)
   tls.onChange(() => {
     throw new Error('not this one')

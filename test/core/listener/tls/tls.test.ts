@@ -12,10 +12,10 @@ import {
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import {
+  type Certificate,
   findTlsPair,
   indexTlsPairs,
   loadTls,
-  type TlsPair,
   toTlsPair,
   withTlsFiles,
 } from '../../../../core/listener/tls/tls.ts'
@@ -151,7 +151,7 @@ t.test('an expired certificate is served, with a warning', (t) => {
 t.test('reload replaces certificates, and tells of a change only', (t) => {
   const files = folder.write('reload', createCertificate(['one.test']))
   const source = loadTls([files], noWarning(t))
-  const told: (readonly TlsPair[])[] = []
+  const told: (readonly Certificate[])[] = []
   const stop = source.onChange((pairs) => told.push(pairs))
   source.reload()
   t.equal(told.length, 0, 'nothing has changed')
@@ -205,7 +205,7 @@ t.test('a reload that a listener does not take is no reload: the next one tries 
   const source = loadTls([files], noWarning(t))
   const { pairs } = source
   let fails = true
-  const taken: (readonly TlsPair[])[] = []
+  const taken: (readonly Certificate[])[] = []
   source.onChange((changed) => {
     if (fails) throw new Error('not this one')
     taken.push(changed)
@@ -357,12 +357,12 @@ t.test('lent files are private, whole and gone afterwards', (t) => {
 })
 
 t.test('the pair for a server name: exact, then wildcard, then none', (t) => {
-  const pair = (...names: string[]): TlsPair => ({ cert: '', key: '', names })
+  const pair = (...names: string[]): Certificate => ({ cert: '', key: '', names })
   const first = pair('a.test', 'b.x.test')
   const second = pair('*.x.test', 'c.test')
   const third = pair('*.x.test', 'd.x.test', 'c.test')
   const index = indexTlsPairs([first, second, third])
-  const expected: [string, TlsPair | undefined][] = [
+  const expected: [string, Certificate | undefined][] = [
     ['a.test', first],
     ['A.Test', first],
     ['a.test.', first],

@@ -1,8 +1,8 @@
 import t from 'tap'
 import {
   type Block,
-  refuseHead,
-  takeTrailers,
+  readTrailers,
+  rejectHead,
   toFields,
   toReplyHead,
 } from '../../../../core/rpc/grpc/reply.ts'
@@ -13,8 +13,8 @@ const toBlock = (fields: object): Block => fields as Block
 const HEAD = { ':status': 200, 'content-type': 'application/grpc+proto' }
 
 t.test('a head is gRPC by its status and type; others are what gRPC makes of HTTP', async (t) => {
-  t.equal(refuseHead(toBlock(HEAD), 'a'), undefined)
-  t.equal(refuseHead(toBlock({ ...HEAD, 'content-type': 'application/grpc' }), 'a'), undefined)
+  t.equal(rejectHead(toBlock(HEAD), 'a'), undefined)
+  t.equal(rejectHead(toBlock({ ...HEAD, 'content-type': 'application/grpc' }), 'a'), undefined)
   const codes: [object, number][] = [
     [{ ...HEAD, 'content-type': 'text/html' }, 502],
     [{ ':status': 200 }, 502],
@@ -23,7 +23,7 @@ t.test('a head is gRPC by its status and type; others are what gRPC makes of HTT
     [{ ...HEAD, ':status': 429 }, 503],
     [{ ...HEAD, ':status': 500 }, 502],
   ]
-  for (const [head, code] of codes) t.equal(refuseHead(toBlock(head), 'a')?.code, code)
+  for (const [head, code] of codes) t.equal(rejectHead(toBlock(head), 'a')?.code, code)
 })
 
 t.test('the client gets the end-to-end fields, in its own content type', async (t) => {
@@ -40,6 +40,6 @@ t.test('the client gets the end-to-end fields, in its own content type', async (
 
 t.test('of a reply without body the fields that end it are taken out', async (t) => {
   const head = toFields(toBlock({ ...HEAD, 'grpc-status': '5', 'grpc-message': 'gone', a: '1' }))
-  t.strictSame(takeTrailers(head).flat, ['grpc-status', '5', 'grpc-message', 'gone'])
+  t.strictSame(readTrailers(head).flat, ['grpc-status', '5', 'grpc-message', 'gone'])
   t.strictSame(head.flat, ['content-type', 'application/grpc+proto', 'a', '1'])
 })

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import t from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
-import { tellGrpc } from '../../../../core/rpc/grpc/status.ts'
+import { withGrpcStatus } from '../../../../core/rpc/grpc/status.ts'
 
 t.test('errors of requests in gRPC types tell its status, with other fields kept', async (t) => {
   const error = new GatewayError('app', 503, 'gone', {
@@ -9,19 +9,19 @@ t.test('errors of requests in gRPC types tell its status, with other fields kept
     headers: ['retry-after', '1'],
   })
   for (const type of ['application/grpc', 'application/grpc+json', 'Application/gRPC; a=b']) {
-    const told = tellGrpc(error, type)
+    const told = withGrpcStatus(error, type)
     const fields = ['retry-after', '1', 'grpc-status', '14', 'grpc-message', 'gone']
     t.strictSame(told.headers, fields, type)
     t.strictSame(told.toBody(), error.toBody())
     t.equal(told.cause, 'why')
   }
   for (const type of [undefined, '', 'application/json', 'application/grpc-web', 'text/grpc'])
-    t.equal(tellGrpc(error, type), error, `${type}`)
+    t.equal(withGrpcStatus(error, type), error, `${type}`)
 })
 
 t.test('every HTTP status of an error has a gRPC status', async (t) => {
   const statusOf = (code: number) =>
-    tellGrpc(new GatewayError('app', code, ''), 'application/grpc').headers?.[1]
+    withGrpcStatus(new GatewayError('app', code, ''), 'application/grpc').headers?.[1]
   const known: [number, string][] = [
     [400, '3'],
     [401, '16'],
@@ -40,7 +40,7 @@ t.test('every HTTP status of an error has a gRPC status', async (t) => {
 
 t.test('messages of any text are one field value', async (t) => {
   const messageOf = (text: string) =>
-    tellGrpc(new GatewayError('app', 500, text), 'application/grpc').headers?.[3]
+    withGrpcStatus(new GatewayError('app', 500, text), 'application/grpc').headers?.[3]
   t.equal(messageOf('100 % "Jörg"\r\n😀\0~'), '100 %25 "J%C3%B6rg"%0D%0A%F0%9F%98%80%00~')
   t.equal(messageOf('lone \ud800'), 'lone %EF%BF%BD')
 })

@@ -515,14 +515,14 @@ t.test('an answer to a call that was not sent yet is a protocol error', async (t
 
 t.test('signs of life are noted, and silence counts from the first call', async (t) => {
   const { connection, call, receive } = open()
-  connection.heardMs = 0
+  connection.lastSeenMs = 0
   await call()
-  t.ok(connection.heardMs > 0)
-  connection.heardMs = 0
+  t.ok(connection.lastSeenMs > 0)
+  connection.lastSeenMs = 0
   await call()
-  t.equal(connection.heardMs, 0)
+  t.equal(connection.lastSeenMs, 0)
   receive(reply(1))
-  t.ok(connection.heardMs > 0)
+  t.ok(connection.lastSeenMs > 0)
 })
 
 t.test('memory that is no Buffer is read as well', async (t) => {

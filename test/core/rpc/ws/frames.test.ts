@@ -1,17 +1,20 @@
 import t from 'tap'
 import {
-  type Breach,
-  costOf,
+  frameCost,
   PAYLOAD_MAX_BYTES,
+  type ProtocolError,
+  protocolError,
   readFrames,
   readU16,
   readU32,
-  toBreach,
 } from '../../../../core/rpc/ws/frames.ts'
 import { decodeFrames, fromHex, readVectors } from '../../../fixtures/rpc.ts'
 
 /** What is wrong with a message, and how many frames came before that. */
-function read(message: Buffer, limit = PAYLOAD_MAX_BYTES): { breach?: Breach; frames: number } {
+function read(
+  message: Buffer,
+  limit = PAYLOAD_MAX_BYTES,
+): { breach?: ProtocolError; frames: number } {
   let frames = 0
   const receiver = { closed: false, onFrame: () => void frames++ }
   const breach = readFrames(message, receiver, limit)
@@ -75,7 +78,7 @@ t.test('nothing is read once the receiver is closed, or has found something wron
   }
   t.equal(readFrames(message, receiver, PAYLOAD_MAX_BYTES), undefined)
   t.equal(receiver.frames, 2)
-  const breach = toBreach('no')
+  const breach = protocolError('no')
   t.equal(readFrames(message, { closed: false, onFrame: () => breach }, 1), breach)
 })
 
@@ -89,5 +92,5 @@ t.test('numbers are little-endian and unsigned', async (t) => {
 })
 
 t.test('a body takes its length from the window, and at least 64', async (t) => {
-  t.strictSame([0, 1, 64, 65, 1e6].map(costOf), [64, 64, 64, 65, 1e6])
+  t.strictSame([0, 1, 64, 65, 1e6].map(frameCost), [64, 64, 64, 65, 1e6])
 })

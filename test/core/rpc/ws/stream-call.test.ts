@@ -6,10 +6,10 @@ class Watch extends StreamCall {
   readonly told: string[] = []
 
   override onLost(_kind: string, detail: string): void {
-    this.onOver(new GatewayError('things', 502, detail))
+    this.onSettled(new GatewayError('things', 502, detail))
   }
 
-  protected override onOver({ id, code, message }: GatewayError): void {
+  protected override onSettled({ id, code, message }: GatewayError): void {
     this.told.push(`${id} ${code} ${message}`)
   }
 }

@@ -24,7 +24,7 @@ function open(port: number, options: Partial<Http1Options> = {}) {
     {
       memory: new HeadMemory(),
       onIdle: () => told.idle++,
-      onGone: () => told.gone++,
+      onClosed: () => told.gone++,
       onIdleClose: () => {},
       onUnsent: (call) => told.unsent.push(call),
     },

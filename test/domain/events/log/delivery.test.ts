@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Held, LogDelivery } from '../../../../domain/events/log/delivery.ts'
+import { InFlightEvent, LogDelivery } from '../../../../domain/events/log/delivery.ts'
 
 const EVENT = { id: 'id', sequence: 3, timestampMs: 5, metadata: {}, payload: new Uint8Array(0) }
 
@@ -18,7 +18,7 @@ t.test('what is held is free once its time is over', async (t) => {
   const holder = { ackWaitMs: 20 }
   const startMs = performance.now()
   await waitFor((done) => {
-    const held = new Held(3, 1, holder, (one) => {
+    const held = new InFlightEvent(3, 1, holder, (one) => {
       t.equal(one, held)
       done()
     })
@@ -30,20 +30,20 @@ t.test('what is held is free once its time is over', async (t) => {
 t.test('what is let go of is free after a delay, or when its owner says so', async (t) => {
   const freed: number[] = []
   await waitFor((done) => {
-    const onFree = ({ sequence, holder }: Held): void => {
+    const onFree = ({ sequence, holder }: InFlightEvent): void => {
       t.equal(holder, undefined)
       freed.push(sequence)
       done()
     }
-    new Held(1, 1, { ackWaitMs: 5 }, onFree).letGo(0)
-    new Held(2, 1, { ackWaitMs: 60_000 }, onFree).letGo(30)
+    new InFlightEvent(1, 1, { ackWaitMs: 5 }, onFree).letGo(0)
+    new InFlightEvent(2, 1, { ackWaitMs: 60_000 }, onFree).letGo(30)
   })
   t.strictSame(freed, [2])
 })
 
 t.test('a delivery tells what becomes of it', (t) => {
   const calls: unknown[] = []
-  const held = new Held(3, 2, { ackWaitMs: 60_000 }, () => {})
+  const held = new InFlightEvent(3, 2, { ackWaitMs: 60_000 }, () => {})
   t.teardown(() => held.letGo(0))
   const delivery = new LogDelivery(EVENT, held, {
     ack: (one) => void calls.push(['ack', one.sequence]),

@@ -8,8 +8,8 @@ import {
   sizeOfContent,
   sizeOfEvent,
   toEnd,
-  toKept,
   toMark,
+  toRetention,
 } from '../../../../domain/events/log/index.ts'
 
 function makeEvent(timestampMs: number, bytes = 0): NewEvent {
@@ -63,7 +63,7 @@ t.test('the first sequence for which something holds is found', (t) => {
 t.test('what is too old goes', (t) => {
   const { end, readMark } = makeLog([10, 20, 30, 30, 40])
   const keep = (first: number, maxAgeMs: number, now: number) =>
-    toKept(first, end, readMark, { maxAgeMs, maxBytes: 0 }, now)
+    toRetention(first, end, readMark, { maxAgeMs, maxBytes: 0 }, now)
   t.strictSame(keep(1, 0, 1e9), { first: 1, more: false }, 'no limit')
   t.strictSame(keep(1, 100, 109), { first: 1, more: false })
   t.strictSame(keep(1, 100, 110), { first: 2, more: false })
@@ -76,7 +76,8 @@ t.test('what is too old goes', (t) => {
 t.test('what is too much goes, but the newest event', (t) => {
   const { end, readMark } = makeLog([1, 1, 1, 1])
   const size = end.bytes / 4
-  const keep = (maxBytes: number) => toKept(1, end, readMark, { maxAgeMs: 0, maxBytes }, 1).first
+  const keep = (maxBytes: number) =>
+    toRetention(1, end, readMark, { maxAgeMs: 0, maxBytes }, 1).first
   t.equal(keep(0), 1, 'no limit')
   t.equal(keep(size * 4), 1)
   t.equal(keep(size * 4 - 1), 2)
@@ -88,8 +89,8 @@ t.test('what is too much goes, but the newest event', (t) => {
 t.test('so much goes at a time', (t) => {
   const { end, readMark } = makeLog(Array.from({ length: 2500 }, () => 1))
   const retention = { maxAgeMs: 0, maxBytes: 1 }
-  t.strictSame(toKept(1, end, readMark, retention, 1), { first: 1001, more: true })
-  t.strictSame(toKept(1001, end, readMark, retention, 1), { first: 2001, more: true })
-  t.strictSame(toKept(2001, end, readMark, retention, 1), { first: 2500, more: false })
+  t.strictSame(toRetention(1, end, readMark, retention, 1), { first: 1001, more: true })
+  t.strictSame(toRetention(1001, end, readMark, retention, 1), { first: 2001, more: true })
+  t.strictSame(toRetention(2001, end, readMark, retention, 1), { first: 2500, more: false })
   t.end()
 })

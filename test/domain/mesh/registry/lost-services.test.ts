@@ -1,5 +1,5 @@
 import t from 'tap'
-import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from '../../../../domain/mesh/limits.ts'
+import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from '../../../../domain/mesh/limits.ts'
 import { createLostServices } from '../../../../domain/mesh/registry/lost-services.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
@@ -18,12 +18,12 @@ t.test('lost services have the bounds of one peer, and the oldest make room', as
   t.equal(lost.list().length, MAX_DESTINATIONS)
   t.strictSame(lost.add(toLost('more', 1)), ['s0'])
   t.strictSame(lost.add(toLost('s1', 1)), [], 'one that is there takes its own place')
-  const forgotten = lost.add(toLost('big', MAX_TOLD_BYTES - 2))
+  const forgotten = lost.add(toLost('big', MAX_ADVERTISED_BYTES - 2))
   t.equal(forgotten.length, MAX_DESTINATIONS - 2)
   t.strictSame(
     lost.list().map(({ name }) => name),
     ['more', 's1', 'big'],
   )
-  t.strictSame(lost.add(toLost('too-big', MAX_TOLD_BYTES + 1)).at(-1), 'too-big')
+  t.strictSame(lost.add(toLost('too-big', MAX_ADVERTISED_BYTES + 1)).at(-1), 'too-big')
   t.strictSame(lost.list(), [])
 })

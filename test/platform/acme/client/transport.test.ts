@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createTransport } from '../../../../platform/acme/client/transport.ts'
-import { createAsk } from '../../../../platform/acme/on-demand-policy.ts'
+import { createOnDemandPolicy } from '../../../../platform/acme/on-demand-policy.ts'
 import { createCertificate } from '../../../fixtures/certificates.ts'
 
 const certificate = createCertificate(['127.0.0.1'])
@@ -94,8 +94,8 @@ t.test('an ask rule says yes by 200 alone, and is not asked all the time', async
   const messages: string[] = []
   const url = `http://127.0.0.1:${port}/may?key=1`
   const onError = (message: string) => void messages.push(message)
-  const ask = createAsk({ url, onError })
-  const hasty = createAsk({ url, onError, timeoutMs: 100 })
+  const ask = createOnDemandPolicy({ url, onError })
+  const hasty = createOnDemandPolicy({ url, onError, timeoutMs: 100 })
   t.equal(await ask('yes.test'), true)
   t.equal(await ask('no.test'), false)
   t.equal(await ask('moved.test'), false)

@@ -8,7 +8,11 @@ import { format } from '../../../../platform/admin/metrics/format.ts'
 import { readAll } from '../../../../platform/admin/metrics/read-all.ts'
 import { METRICS } from '../../../../platform/admin/metrics/table.ts'
 import { configurationFrom } from '../../../../platform/config/load.ts'
-import { type Api, type ApiParts, startApi } from '../../../../platform/gateway/gateway-server.ts'
+import {
+  type ApiParts,
+  type GatewayServer,
+  startGatewayServer,
+} from '../../../../platform/gateway/gateway-server.ts'
 import { createLog } from '../../../../platform/process/log.ts'
 import { readVersion } from '../../../../platform/process/version.ts'
 import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
@@ -45,16 +49,21 @@ async function open(
   t: Test,
   variables: Readonly<Record<string, string>>,
   parts: ApiParts = {},
-): Promise<Api> {
+): Promise<GatewayServer> {
   const env = { MX_ADDRESS: '127.0.0.1:0', MX_ACCESS_LOG: 'off', ...variables }
   const configuration = await configurationFrom(new Map(), env)()
   const metrics = new RequestMetrics()
-  const api = await startApi({ configuration, log: createLog('silent'), metrics, ...parts })
+  const api = await startGatewayServer({
+    configuration,
+    log: createLog('silent'),
+    metrics,
+    ...parts,
+  })
   t.teardown(api.close)
   return api
 }
 
-async function scrape(api: Api): Promise<readonly Scraped[]> {
+async function scrape(api: GatewayServer): Promise<readonly Scraped[]> {
   return parseScrape((await format(await readAll(api.measured), false)).text)
 }
 

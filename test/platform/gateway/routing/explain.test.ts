@@ -1,14 +1,19 @@
 import t, { type Test } from 'tap'
-import type { Gate } from '../../../../core/contracts/auth.ts'
+import type { Authorizer } from '../../../../core/contracts/auth.ts'
 import { createClosing } from '../../../../lib/async/disposer.ts'
 import { configurationFrom } from '../../../../platform/config/load.ts'
-import { type AskedRequest, explain } from '../../../../platform/gateway/routing/explain.ts'
+import { type ExplainedRequest, explain } from '../../../../platform/gateway/routing/explain.ts'
 import { createLog } from '../../../../platform/process/log.ts'
 import { readFlags } from '../../../../platform/settings/flags.ts'
 import { openGate } from '../../../fixtures/gates.ts'
 import { openRawBackend } from '../../../fixtures/raw-backend.ts'
 
-async function ask(t: Test, request: Partial<AskedRequest>, words: readonly string[], gate?: Gate) {
+async function ask(
+  t: Test,
+  request: Partial<ExplainedRequest>,
+  words: readonly string[],
+  gate?: Authorizer,
+) {
   const configuration = await configurationFrom(readFlags([...words], 'api'), {})()
   const closing = createClosing()
   t.teardown(closing.close)

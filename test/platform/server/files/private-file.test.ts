@@ -2,28 +2,28 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
-  readOwnerFile,
+  readPrivateFile,
   removeFile,
-  writeOwnerFile,
+  writePrivateFile,
 } from '../../../../platform/server/files/private-file.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 t.test('a file is its owner’s alone, whoever could read what it replaces', async (t) => {
   const folder = makeTempFolder(t, 'owner')
   const file = join(folder, 'secret')
-  t.equal(await readOwnerFile(file), undefined)
+  t.equal(await readPrivateFile(file), undefined)
   writeFileSync(file, 'old', { mode: 0o644 })
-  await writeOwnerFile(file, 'new')
+  await writePrivateFile(file, 'new')
   t.equal(readFileSync(file, 'utf8'), 'new')
   t.equal(statSync(file).mode & 0o777, 0o600)
-  t.equal(await readOwnerFile(file), 'new')
+  t.equal(await readPrivateFile(file), 'new')
   t.same(readdirSync(folder), ['secret'], 'nothing else is left')
   await removeFile(file)
   await removeFile(file)
-  t.equal(await readOwnerFile(file), undefined)
+  t.equal(await readPrivateFile(file), undefined)
 })
 
 t.test('one that cannot be written is named', async (t) => {
   const file = join(makeTempFolder(t, 'owner'), 'missing', 'secret')
-  await t.rejects(writeOwnerFile(file, 'new'), { message: `${file} cannot be written: ENOENT` })
+  await t.rejects(writePrivateFile(file, 'new'), { message: `${file} cannot be written: ENOENT` })
 })

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { toNotTaken } from '../../../../core/auth/policy/decision.ts'
+import { invalidToken } from '../../../../core/auth/policy/decision.ts'
 import { createFixedToken } from '../../../../sdk/auth/token-source.ts'
 import { toWatchStream } from '../../../../sdk/client/streams/watch-stream.ts'
 import { createEventFeed } from '../../../../sdk/events/event-feed.ts'
@@ -130,7 +130,7 @@ t.test('one whose token is good for nothing any more is to be begun again', asyn
       stream: 'server',
       async *handle() {
         yield { n: 1 }
-        throw toNotTaken('news')
+        throw invalidToken('news')
       },
     }),
   })

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../../adapters/store/memory.ts'
 import { createSecretHasher } from '../../../../core/auth/token/secret-hash.ts'
-import { formatKept } from '../../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../../domain/store/json-record.ts'
 import { createStore } from '../../../../domain/store/store.ts'
 import { createAccounts } from '../../../../services/auth/accounts/accounts.ts'
 import { TABLE, toAccountKey } from '../../../../services/auth/records.ts'
@@ -161,7 +161,7 @@ t.test('an account from before these rules still logs in, and can be deleted', a
   const { account } = await accounts.create('mx', { id: 'jane' }, ID)
   for (const id of ['*', 'аdmin']) {
     const record = { ...account, id, name: id, hash: await hasher.hash('x') }
-    await store.commit([{ table: TABLE, key: toAccountKey('mx', id), value: formatKept(record) }])
+    await store.commit([{ table: TABLE, key: toAccountKey('mx', id), value: encodeRecord(record) }])
     t.equal((await accounts.logIn('mx', id, 'x', ID)).id, id)
     t.equal(await accounts.delete('mx', id, ID), true)
   }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { StoreWrite } from '../../../../domain/store/store.ts'
 import { revokeSession } from '../../../../services/auth/tokens/revocation-store.ts'
-import { tellTokens } from '../../../../services/auth/tokens/stream-token-state.ts'
+import { streamTokenState } from '../../../../services/auth/tokens/stream-token-state.ts'
 import { until } from '../../../contracts/registry.ts'
 import { openAuthParts } from '../../../fixtures/auth-parts.ts'
 import { nextOf } from '../../../fixtures/platform-auth.ts'
@@ -14,7 +14,7 @@ t.test('keys and revocations are told, pages of them where there are many', asyn
   await until(() => revoked.list().length === 1500)
   const stop = new AbortController()
   const options = { keys, revoked, signal: stop.signal, isFor: () => true }
-  const told = tellTokens(options)[Symbol.asyncIterator]()
+  const told = streamTokenState(options)[Symbol.asyncIterator]()
   const first = await nextOf(told)
   t.same([first.keys.length, first.revoked.length], [1, 1000])
   t.equal((await nextOf(told)).revoked.length, 500)
@@ -30,7 +30,7 @@ t.test('who is not told of a revocation is told nothing', async (t) => {
   const { store, clock, keys, revoked } = await openAuthParts(t)
   const stop = new AbortController()
   const options = { keys, revoked, signal: stop.signal, isFor: () => false }
-  const told = tellTokens(options)[Symbol.asyncIterator]()
+  const told = streamTokenState(options)[Symbol.asyncIterator]()
   t.same((await nextOf(told)).revoked, [])
   const next = told.next()
   await store.commit([revokeSession('one', clock.ms)])

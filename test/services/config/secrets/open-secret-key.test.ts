@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../../adapters/store/memory.ts'
-import { storeAway } from '../../../../domain/store/errors.ts'
+import { storeUnavailable } from '../../../../domain/store/errors.ts'
 import { createStore } from '../../../../domain/store/store.ts'
 import { openSecretKey } from '../../../../services/config/secrets/open-secret-key.ts'
 import { parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
@@ -113,7 +113,7 @@ t.test('a store that cannot be reached is told as it is, and no key is made', as
   const store = createStore({
     ...createMemoryStore(),
     read: () => {
-      throw storeAway(new Error('refused'))
+      throw storeUnavailable(new Error('refused'))
     },
   })
   t.teardown(store.close)

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { type GivenNode, parseValue } from '../../../../services/config/tree/parse-value.ts'
+import { type ConfigInput, parseValue } from '../../../../services/config/tree/parse-value.ts'
 
 const ID = 'config.Config.Set'
 
 /** Maps as objects, for comparing. */
-function toObject(node: GivenNode): unknown {
+function toObject(node: ConfigInput): unknown {
   return typeof node === 'string'
     ? node
     : Object.fromEntries([...node].map(([name, child]) => [name, toObject(child)]))

@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { Gate } from '../../../../core/contracts/auth.ts'
+import type { Authorizer } from '../../../../core/contracts/auth.ts'
 import { createAccountChecks } from '../../../../sdk/auth/account-checks.ts'
 import type { Context } from '../../../../sdk/context.ts'
 import { mustBeReader } from '../../../../services/config/tree/readers.ts'
 
-const CHECKS = createAccountChecks({} as Gate)
+const CHECKS = createAccountChecks({} as Authorizer)
 
 function read(path: string, ...scopes: string[]): number {
   const account = { id: 'a', name: 'a', type: 'service', issuer: 'mx', scopes, metadata: {} }

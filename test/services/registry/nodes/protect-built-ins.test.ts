@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
-import { refuseOwnNodes } from '../../../../services/registry/nodes/protect-built-ins.ts'
+import { rejectBuiltInNodes } from '../../../../services/registry/nodes/protect-built-ins.ts'
 import { openServer } from '../../../fixtures/server.ts'
 
 const OWN = '127.0.0.1:8081'
@@ -23,12 +23,12 @@ t.test('a service of the platform stays registered where it runs', async (t) => 
     message:
       'the node store-1 of store is this server itself, and stays registered as long as it runs',
   }
-  await t.rejects(refuseOwnNodes(toService('store', 'store-1'), registry, OWN, 'id'), refused)
+  await t.rejects(rejectBuiltInNodes(toService('store', 'store-1'), registry, OWN, 'id'), refused)
   const elsewhere = toService('store', 'store-1', '10.0.0.1:1')
-  await t.rejects(refuseOwnNodes(elsewhere, registry, OWN, 'id'), refused, 'it goes by its id')
-  await refuseOwnNodes(toService('store', 'store-2'), registry, OWN, 'id')
-  await refuseOwnNodes(toService('greeter', 'greeter-1'), registry, OWN, 'id')
-  await refuseOwnNodes(toService('store', 'store-1'), registry, undefined, 'id')
+  await t.rejects(rejectBuiltInNodes(elsewhere, registry, OWN, 'id'), refused, 'it goes by its id')
+  await rejectBuiltInNodes(toService('store', 'store-2'), registry, OWN, 'id')
+  await rejectBuiltInNodes(toService('greeter', 'greeter-1'), registry, OWN, 'id')
+  await rejectBuiltInNodes(toService('store', 'store-1'), registry, undefined, 'id')
 })
 
 t.test('a built-in service that somebody deregisters goes on', async (t) => {

@@ -7,7 +7,7 @@ import { createStore } from '../../../../domain/store/store.ts'
 import { readProcess } from '../../../../lib/process/processes.ts'
 import { createDeployments } from '../../../../services/runtime/state/deployments.ts'
 import { createObjects } from '../../../../services/runtime/state/objects.ts'
-import type { Asked } from '../../../../services/runtime/state/records.ts'
+import type { Requested } from '../../../../services/runtime/state/records.ts'
 import { createFolders } from '../../../../services/runtime/work/folders.ts'
 import type { Files } from '../../../fixtures/deployer.ts'
 import { openPlatformRuntime } from '../../../fixtures/platform-runtime.ts'
@@ -16,7 +16,7 @@ import { createQuietLog } from '../../../fixtures/sdk-services.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 import { makeRecord, makeRevision } from '../parts.ts'
 
-const ASKED_NEXT: Asked = { id: 'two', kind: 'build', upload: '' }
+const ASKED_NEXT: Requested = { id: 'two', kind: 'build', upload: '' }
 
 /** Answers with what stands in a file of its own; listens once `gate` is there, and notes its number in `note` before. */
 function toPatient(answer: string, gate: string, note: string, build = ''): Files {

@@ -5,7 +5,7 @@ import { createSecrets } from '../../../../services/runtime/secrets.ts'
 import {
   needsNoBuild,
   openVariables,
-  toWish,
+  toDesiredState,
 } from '../../../../services/runtime/state/desired-state.ts'
 import { NO_OPTIONS } from '../parts.ts'
 
@@ -16,9 +16,18 @@ const secrets = createSecrets(parseSecretKey(randomBytes(32).toString('base64'),
 t.test(
   'an update keeps what it says nothing of, and adds variables to those there are',
   async (t) => {
-    const first = toWish(KEY, { ...NO_OPTIONS, env: ['A=1', 'B=x=y'], instances: 2 }, secrets)
+    const first = toDesiredState(
+      KEY,
+      { ...NO_OPTIONS, env: ['A=1', 'B=x=y'], instances: 2 },
+      secrets,
+    )
     t.match(first, { env: { A: '1', B: 'x=y' }, instances: 2, command: [] })
-    const next = toWish(KEY, { ...NO_OPTIONS, env: ['B=', 'C=3'], args: ['-v'] }, secrets, first)
+    const next = toDesiredState(
+      KEY,
+      { ...NO_OPTIONS, env: ['B=', 'C=3'], args: ['-v'] },
+      secrets,
+      first,
+    )
     t.same(next.env, { A: '1', B: '', C: '3' })
     t.match(next, { instances: 2, args: ['-v'] })
   },
@@ -26,19 +35,19 @@ t.test(
 
 t.test('secrets and credentials are kept encrypted, secrets each by its name', async (t) => {
   const given = { ...NO_OPTIONS, secrets: { TOKEN: 's3cret', KEY: 'a' }, credentials: 't0ken' }
-  const first = toWish(KEY, given, secrets)
+  const first = toDesiredState(KEY, given, secrets)
   t.notMatch(JSON.stringify(first), /s3cret|t0ken/)
-  const next = toWish(KEY, { ...NO_OPTIONS, secrets: { KEY: 'b' } }, secrets, first)
+  const next = toDesiredState(KEY, { ...NO_OPTIONS, secrets: { KEY: 'b' } }, secrets, first)
   t.same(openVariables(secrets.open(PLACE, next.secrets)), { TOKEN: 's3cret', KEY: 'b' })
   t.equal(next.credentials, first.credentials)
 })
 
 t.test('without a key secrets are refused, naming the field', async (t) => {
   const none = createSecrets(undefined)
-  t.throws(() => toWish(KEY, { ...NO_OPTIONS, secrets: { A: 'b' } }, none), {
+  t.throws(() => toDesiredState(KEY, { ...NO_OPTIONS, secrets: { A: 'b' } }, none), {
     ...{ code: 400, message: /^request\.options\.secrets cannot be kept/ },
   })
-  t.throws(() => toWish(KEY, { ...NO_OPTIONS, credentials: 'b' }, none), {
+  t.throws(() => toDesiredState(KEY, { ...NO_OPTIONS, credentials: 'b' }, none), {
     ...{ code: 400, message: /^request\.options\.credentials/ },
   })
 })
@@ -50,15 +59,16 @@ t.test('secrets of another key are an error that says so', async (t) => {
 })
 
 t.test('variables and sizes need no build; a command does', async (t) => {
-  const first = toWish(KEY, NO_OPTIONS, secrets)
-  const change = (options: object) => toWish(KEY, { ...NO_OPTIONS, ...options }, secrets, first)
+  const first = toDesiredState(KEY, NO_OPTIONS, secrets)
+  const change = (options: object) =>
+    toDesiredState(KEY, { ...NO_OPTIONS, ...options }, secrets, first)
   t.ok(needsNoBuild(first, change({ env: ['A=1'], instances: 3, memory: 1e6 })))
   t.notOk(needsNoBuild(first, change({ command: ['node', 'other.js'] })))
   t.notOk(needsNoBuild(first, change({ entrypoint: 'other' })))
 })
 
 t.test('the entrypoint is that of the source it came with', async (t) => {
-  const first = toWish(KEY, { ...NO_OPTIONS, entrypoint: 'a' }, secrets)
-  t.equal(toWish(KEY, NO_OPTIONS, secrets, first, false).entrypoint, 'a')
-  t.equal(toWish(KEY, NO_OPTIONS, secrets, first, true).entrypoint, '')
+  const first = toDesiredState(KEY, { ...NO_OPTIONS, entrypoint: 'a' }, secrets)
+  t.equal(toDesiredState(KEY, NO_OPTIONS, secrets, first, false).entrypoint, 'a')
+  t.equal(toDesiredState(KEY, NO_OPTIONS, secrets, first, true).entrypoint, '')
 })

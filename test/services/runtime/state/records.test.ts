@@ -1,5 +1,5 @@
 import t from 'tap'
-import { formatKept } from '../../../../domain/store/json-record.ts'
+import { encodeRecord } from '../../../../domain/store/json-record.ts'
 import {
   formatObject,
   parseServiceRecord,
@@ -20,7 +20,7 @@ t.test('the key of an object is that of reference 7.3', async (t) => {
 
 t.test('a record is read as it was written; what is none is refused', async (t) => {
   const record = makeRecord()
-  t.same(parseServiceRecord(toStored(formatKept(record))), record)
-  for (const value of [formatKept({ name: 'a' }), Buffer.from('{"format":2}')])
+  t.same(parseServiceRecord(toStored(encodeRecord(record))), record)
+  for (const value of [encodeRecord({ name: 'a' }), Buffer.from('{"format":2}')])
     t.throws(() => parseServiceRecord(toStored(value)), { code: 500 })
 })

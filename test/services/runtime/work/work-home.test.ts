@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readProcess } from '../../../../lib/process/processes.ts'
-import { endLeftWork, withWorkHome } from '../../../../services/runtime/work/work-home.ts'
+import { endLeftoverWork, withWorkHome } from '../../../../services/runtime/work/work-home.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 /** What a step of a build may begin: it leads a group of its own, and its parent is gone. */
@@ -37,11 +37,11 @@ t.test('nothing is left of work: neither its home nor what left its group', asyn
 
 t.test('what a server that was killed left of its work is ended and removed', async (t) => {
   const cache = makeTempFolder(t, 'cache')
-  await endLeftWork(cache)
+  await endLeftoverWork(cache)
   const home = join(cache, 'homes', 'work-left')
   mkdirSync(home, { recursive: true })
   const pid = await startStray(t, home)
-  await endLeftWork(cache)
+  await endLeftoverWork(cache)
   t.equal(readProcess(pid), undefined)
   t.same(readdirSync(join(cache, 'homes')), [])
 })

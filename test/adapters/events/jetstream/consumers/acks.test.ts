@@ -89,7 +89,7 @@ t.test('what cannot be noted is told', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { server, session, acks } = opened
-  const over = new Promise<void>((resolve) => void session.onOver(resolve))
+  const over = new Promise<void>((resolve) => void session.onSettled(resolve))
   await server.kill()
   await over
   await t.rejects(acks.note(GROUP, 1, REPLY), { code: 503 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createMember } from '../../../../../adapters/events/jetstream/consumers/consumer.ts'
 import type { Session } from '../../../../../adapters/events/jetstream/session.ts'
 import { GatewayError } from '../../../../../core/errors.ts'
-import { eventsAway } from '../../../../../domain/events/errors.ts'
+import { eventsUnavailable } from '../../../../../domain/events/errors.ts'
 import { startJetStream } from '../../../../fixtures/jetstream.ts'
 
 /** A consumer without messages. */
@@ -19,7 +19,11 @@ t.test('an outage is waited for, anything else is told', async (t) => {
   if (server === undefined) return
   const sessions = server.openSessions()
   const session = await sessions.open()
-  const failures = [eventsAway('one'), eventsAway('two'), new GatewayError('events', 410, 'gone')]
+  const failures = [
+    eventsUnavailable('one'),
+    eventsUnavailable('two'),
+    new GatewayError('events', 410, 'gone'),
+  ]
   const member = createMember({
     ...NOTHING,
     sessions,
@@ -37,7 +41,7 @@ t.test('who leaves without a session has left at once', async (t) => {
   if (server === undefined) return
   const sessions = server.openSessions()
   const session = await sessions.open()
-  const over = new Promise<void>((resolve) => void session.onOver(resolve))
+  const over = new Promise<void>((resolve) => void session.onSettled(resolve))
   await server.kill()
   await over
   const attached = toAttached(session)
