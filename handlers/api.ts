@@ -4,7 +4,7 @@ import type { Handler } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
 import { parseJson } from '../core/request/json/json.ts'
 import { formatContext } from '../core/rpc/context-headers.ts'
-import { type CallLimits, ForwardedCall } from '../core/rpc/gateway-call.ts'
+import { type CallLimits, GatewayCall } from '../core/rpc/gateway-call.ts'
 
 export type ApiOptions = CallLimits
 
@@ -16,7 +16,7 @@ export default function api(options: ApiOptions): Handler {
   return { name: 'api', handle: (x) => new ApiCall(x, options).collect() }
 }
 
-class ApiCall extends ForwardedCall {
+class ApiCall extends GatewayCall {
   protected begin(body: Uint8Array): void {
     const { x } = this
     this.body = JSON.stringify(toApiRequest(x, body))

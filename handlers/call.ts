@@ -15,7 +15,7 @@ import { decodeUtf8 } from '../core/request/utf8.ts'
 import { joinName, toRoute } from '../core/route.ts'
 import type { TransportFailure } from '../core/rpc/call.ts'
 import { formatContext, JSON_REPLY } from '../core/rpc/context-headers.ts'
-import { BODY_MAX_BYTES, type CallLimits, ForwardedCall } from '../core/rpc/gateway-call.ts'
+import { BODY_MAX_BYTES, type CallLimits, GatewayCall } from '../core/rpc/gateway-call.ts'
 import type { UpstreamNode } from '../core/upstream/node-health.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
@@ -157,7 +157,7 @@ export default function call(options: CallOptions): CallHandler {
   }
 }
 
-class ExplicitCall extends ForwardedCall {
+class ExplicitCall extends GatewayCall {
   readonly #node: UpstreamNode | undefined
   readonly #isUnlisted: boolean
 

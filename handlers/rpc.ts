@@ -7,7 +7,7 @@ import { type RequestType, rejectContentCoding, toRequestType } from '../core/re
 import { formatPlainQuery } from '../core/request/plain-query.ts'
 import { toRequestDocument } from '../core/request/request-document.ts'
 import { formatContext, isJson, JSON_REPLY } from '../core/rpc/context-headers.ts'
-import { type CallLimits, ForwardedCall } from '../core/rpc/gateway-call.ts'
+import { type CallLimits, GatewayCall } from '../core/rpc/gateway-call.ts'
 import { withGrpcStatus } from '../core/rpc/grpc/status.ts'
 import { findWire } from '../core/rpc/grpc/wire-format.ts'
 import { LINES } from '../core/rpc/http/ndjson.ts'
@@ -77,7 +77,7 @@ function call(x: Exchange, options: RpcOptions): void {
 }
 
 /** One request as one call, answered whole or by a stream. */
-class RpcCall extends ForwardedCall {
+class RpcCall extends GatewayCall {
   readonly #type: RequestType
   #stream: StreamReply | undefined = undefined
 

@@ -1,4 +1,4 @@
-import type { WebSocket as ClientSocket } from './uws-types.d.ts'
+import type { WebSocket as ClientSocket } from './uws/uws-types.d.ts'
 
 /** How often what waits for a client that is held back is written on: as long as it takes some, and at most. */
 const FLUSH_MIN_MS = 2

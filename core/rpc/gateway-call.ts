@@ -36,7 +36,7 @@ export interface CallLimits {
  *
  * The time a client asks for is the service's to know, and bounds a stream as a whole. Without it a stream may last as long as it likes.
  */
-export abstract class ForwardedCall extends BalancedCall implements Peer {
+export abstract class GatewayCall extends BalancedCall implements Peer {
   protected readonly x: Exchange
   /** As declared; undefined: the service declares nothing. */
   protected readonly declared: Endpoint | undefined

@@ -10,7 +10,7 @@ export const MAX_ENTRY_BYTES: number = 256 * 1024
 export const MAX_ADVERTISED_BYTES: number = 32 * 1024 * 1024
 /** Bytes of a message between servers. */
 export const MAX_MESSAGE_BYTES: number = 1024 * 1024
-/** Dearest link (`round-trip.ts`). */
+/** Dearest link (`rtt.ts`). */
 export const MAX_COST = 2000
 /** Dearest route. */
 export const MAX_METRIC: number = MAX_COST * MAX_HOPS

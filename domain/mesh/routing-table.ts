@@ -5,7 +5,7 @@ import { findServerId } from './names.ts'
 export interface AdvertisedRoute {
   /** Ids of the servers on the way: first the one that tells, last the one that has it. */
   readonly path: readonly string[]
-  /** What the way costs from the one that tells: the sum of its links (`round-trip.ts`). */
+  /** What the way costs from the one that tells: the sum of its links (`rtt.ts`). */
   readonly metric: number
   /** What is known of the destination, as text (`entry.ts`). */
   readonly entry: string

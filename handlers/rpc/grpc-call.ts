@@ -5,7 +5,7 @@ import { LONG_REPLY_BYTES, rejectBody, rejectResponse } from '../../core/limits/
 import type { TransportFailure } from '../../core/rpc/call.ts'
 import { formatContext, isJson } from '../../core/rpc/context-headers.ts'
 import { toBadAnswer } from '../../core/rpc/error-codec.ts'
-import { BODY_MAX_BYTES, type CallLimits, ForwardedCall } from '../../core/rpc/gateway-call.ts'
+import { BODY_MAX_BYTES, type CallLimits, GatewayCall } from '../../core/rpc/gateway-call.ts'
 import { Base64Reader } from '../../core/rpc/grpc/base64-reader.ts'
 import { MessageReader } from '../../core/rpc/grpc/message-reader.ts'
 import type { Wire } from '../../core/rpc/grpc/wire-format.ts'
@@ -27,7 +27,7 @@ const COMPRESSED = 1
  * An endpoint that takes one request gets it with the call; one that takes a stream is called at once, so that it may
  * be the first to speak. What is not declared is taken for a stream.
  */
-export class FramedCall extends ForwardedCall {
+export class FramedCall extends GatewayCall {
   protected override readonly endless: boolean
   readonly #wire: Wire
   readonly #reader: MessageReader

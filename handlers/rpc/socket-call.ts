@@ -7,7 +7,7 @@ import { toRequestType } from '../../core/request/media-type.ts'
 import { toRequestDocument } from '../../core/request/request-document.ts'
 import type { TransportFailure } from '../../core/rpc/call.ts'
 import { formatContext, isJson } from '../../core/rpc/context-headers.ts'
-import { type CallLimits, ForwardedCall } from '../../core/rpc/gateway-call.ts'
+import { type CallLimits, GatewayCall } from '../../core/rpc/gateway-call.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import { frameCost, PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import { Outflow } from './stream-flow-control.ts'
@@ -39,7 +39,7 @@ const FIRST_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
  *
  * A service that speaks the plain form takes one request: the query, else the first message.
  */
-export class SocketCall extends ForwardedCall implements SocketReceiver {
+export class SocketCall extends GatewayCall implements SocketReceiver {
   protected override readonly endless = true
   readonly #maxMessageBytes: number
   #socket: ServerSocket | undefined = undefined

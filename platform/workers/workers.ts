@@ -6,7 +6,7 @@ import { type Address, formatAddress } from '../settings/values.ts'
 import { hotRestart, type SteerOrder } from './hot-restart.ts'
 import { createIpcClient, type IpcOptions } from './ipc-rpc.ts'
 
-/** What the primary tells its workers: to drain, the same while others go on serving the port, to read the configuration again; and what `hand-over.ts` asks. */
+/** What the primary tells its workers: to drain, the same while others go on serving the port, to read the configuration again; and what `hot-restart.ts` asks. */
 export type WorkerOrder = 'drain' | 'leave' | 'reload' | SteerOrder
 /** What a worker tells the primary: it serves. */
 export const READY = 'ready' as const

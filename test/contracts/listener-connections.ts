@@ -173,7 +173,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
 
   t.test(
     'draining: the port closes, running requests finish, connections end with their next reply',
-    { skip: http2 && 'in HTTP/2 GOAWAY ends them: http2-connection.test.ts' },
+    { skip: http2 && 'in HTTP/2 GOAWAY ends them: http2/connection.test.ts' },
     async (t) => {
       const held = new Held()
       const { port, listener } = await openListener(t, create, (x) => {

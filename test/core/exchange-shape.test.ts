@@ -5,7 +5,7 @@ import { Agent, request } from 'undici'
 import { Exchange } from '../../core/exchange.ts'
 import { BalancedCall } from '../../core/rpc/balanced-call.ts'
 import { OutgoingCall } from '../../core/rpc/call.ts'
-import { ForwardedCall } from '../../core/rpc/gateway-call.ts'
+import { GatewayCall } from '../../core/rpc/gateway-call.ts'
 import { LISTENERS, openGateway } from '../fixtures/gateway.ts'
 import { openRawBackend } from '../fixtures/raw-backend.ts'
 
@@ -75,6 +75,6 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 t.test('classes that requests extend define no fields, and have no # names', async (t) => {
   // Either keeps the compiler from putting their constructors in line.
   const defined = /#[a-z]|(?<![.\w])(?:answered|service|over|endless) ?=[^=]/
-  for (const type of [Exchange, OutgoingCall, BalancedCall, ForwardedCall])
+  for (const type of [Exchange, OutgoingCall, BalancedCall, GatewayCall])
     t.notMatch(String(type), defined, type.name)
 })

@@ -1,8 +1,8 @@
 import type { ClientThrottle } from '../client-throttle.ts'
-import type { WebSocket as ClientSocket } from '../uws-types.d.ts'
 import { AcceptedSocket } from '../websocket/accepted-socket.ts'
 import { NO_STATUS } from '../websocket/close-codes.ts'
 import type { SocketOwner } from './peer.ts'
+import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 
 /** A client's WebSocket on µWebSockets that ends in this process. */
 export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {

@@ -4,6 +4,10 @@ import type { CreateListener, Listener, ListenerOptions } from '../listener.ts'
 import { PeerAddresses } from '../peer-addresses.ts'
 import { claimPort } from '../probe-port.ts'
 import { RequestValidator } from '../request-validator.ts'
+import { MESSAGE_MAX_BYTES } from '../websocket/session.ts'
+import { type Life, UwsExchange } from './exchange.ts'
+import { readOn } from './pause.ts'
+import { type AppSetup, createTlsApp } from './tls.ts'
 import type {
   App,
   HttpRequest,
@@ -11,11 +15,7 @@ import type {
   ListenSocket,
   SocketContext,
   Uws,
-} from '../uws-types.d.ts'
-import { MESSAGE_MAX_BYTES } from '../websocket/session.ts'
-import { type Life, UwsExchange } from './exchange.ts'
-import { readOn } from './pause.ts'
-import { type AppSetup, createTlsApp } from './tls.ts'
+} from './uws-types.d.ts'
 import { createSocketBehavior, Sockets } from './websocket.ts'
 
 /** Request line and header fields together, bytes; more is answered 431. */

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../uws-types.d.ts'
+import type { HttpResponse } from './uws-types.d.ts'
 import type { SocketData } from './websocket.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { ClientThrottle } from '../client-throttle.ts'
-import type { WebSocket as ClientSocket } from '../uws-types.d.ts'
+import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 
 /**
  * What a client's WebSocket on µWebSockets leads to: a backend (`Tunnel`) or this process

@@ -1,5 +1,5 @@
 import { type Certificate, TLS_CIPHERS, type TlsSource, withTlsFiles } from '../tls/tls.ts'
-import type { App, Uws } from '../uws-types.d.ts'
+import type { App, Uws } from './uws-types.d.ts'
 
 /** Sets up what an app serves: its filter, and the routes of one of its routers. */
 export interface AppSetup {

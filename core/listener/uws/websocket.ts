@@ -4,7 +4,6 @@ import { HeaderList } from '../../http/headers.ts'
 import { relayReply } from '../../upstream/http1/relay.ts'
 import { type OpenBackend, openBackend } from '../../upstream/websocket.ts'
 import { ClientThrottle, type SocketSwitch } from '../client-throttle.ts'
-import type { WebSocket as ClientSocket, WebSocketBehavior } from '../uws-types.d.ts'
 import { ClientSockets, toPayloadMaxBytes, UWS_MAX_BYTES } from '../websocket/client-sockets.ts'
 import {
   ABNORMAL,
@@ -19,6 +18,7 @@ import { type AcceptOptions, MESSAGE_MAX_BYTES, type SocketReceiver } from '../w
 import { Tunnel } from '../websocket/tunnel.ts'
 import { UwsAcceptedSocket } from './accepted-socket.ts'
 import type { SocketOwner } from './peer.ts'
+import type { WebSocket as ClientSocket, WebSocketBehavior } from './uws-types.d.ts'
 
 /** Seconds without a sign of life after which a client is asked for one, and then given up. */
 const CLIENT_IDLE_SECONDS = 60

@@ -2,7 +2,7 @@ import type { WebSocket as BackendSocket } from 'ws'
 import type { OpenBackend } from '../../upstream/websocket.ts'
 import type { ClientThrottle } from '../client-throttle.ts'
 import type { SocketOwner } from '../uws/peer.ts'
-import type { WebSocket as ClientSocket } from '../uws-types.d.ts'
+import type { WebSocket as ClientSocket } from '../uws/uws-types.d.ts'
 import { BackendWriter } from './backend-writer.ts'
 import {
   ABNORMAL,

@@ -28,7 +28,7 @@ export interface LogSlice extends EventSlice {
 }
 
 /**
- * Events in order, in this process: what `log-groups.ts` makes an adapter of. Its methods are those of
+ * Events in order, in this process: what `groups.ts` makes an adapter of. Its methods are those of
  * `EventsAdapter`, where they have the same names; what it reads, it reads at once.
  */
 export interface EventLog {

@@ -1,4 +1,4 @@
-/** The part of the uWebSockets.js 20.51 API that `uws.ts` and `websocket.ts` use. */
+/** The part of the uWebSockets.js 20.51 API that `listener.ts` and `websocket.ts` use. */
 
 export interface HttpRequest {
   getCaseSensitiveMethod(): string
