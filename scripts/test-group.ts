@@ -9,14 +9,16 @@ import t, { type Test } from 'tap'
 import { CURRENT_TEST } from './current-test.ts'
 import { ROOT } from './root.ts'
 
-const FILE_TIMEOUT_MS = 120_000
+const FILE_TIMEOUT_MS = 60_000
 
 // Bound to the root test: `t` itself is the subtest of a file as soon as one runs.
 const { test } = t
 t.setTimeout(0)
+// A loop of a failed test keeps the process alive after tap has reported it.
+process.once('SIGTERM', () => process.exit(1))
 for (const source of (process.env['MX_TESTS'] ?? '').split(' ')) {
   void test(source, { timeout: FILE_TIMEOUT_MS }, async (file: Test) => {
     Reflect.set(globalThis, CURRENT_TEST, file)
-    await import(pathToFileURL(join(ROOT, 'dist', source.replace(/ts$/, 'js'))).href)
+    await import(pathToFileURL(join(ROOT, 'dist', source.replace(/tsx?$/, 'js'))).href)
   })
 }

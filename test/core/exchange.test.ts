@@ -26,6 +26,8 @@ function raise(error: unknown): never {
 
 type RecordedExchange = TestExchange & { finishes: number; faults: unknown[] }
 
+const begun: RecordedExchange[] = []
+
 function begin(request: TestRequest = {}, ...plugins: Partial<Plugin>[]): RecordedExchange {
   const x = createTestExchange(request) as RecordedExchange
   x.finishes = 0
@@ -40,8 +42,13 @@ function begin(request: TestRequest = {}, ...plugins: Partial<Plugin>[]): Record
     () => x.finishes++,
     (error, who, stage) => x.faults.push(error, who === x, stage?.hook),
   )
+  begun.push(x)
   return x
 }
+
+t.afterEach(() => {
+  for (const x of begun.splice(0)) x.leave()
+})
 
 t.test('a body cut while it was queued is dropped, and a later peer is aborted', async (t) => {
   const { maxBytes } = bodyMemory
