@@ -1,0 +1,354 @@
+import t, { type Test } from 'tap'
+import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
+import { type ReflectOptions, reflect } from '../../../../adapters/kubernetes/list-watch.ts'
+import {
+  type ApiObject,
+  answerStatus,
+  type KubernetesApi,
+  openKubernetesApi,
+  toExpiredLine,
+} from '../../../fixtures/kubernetes-api.ts'
+import { makeKubernetesService } from '../../../fixtures/kubernetes-objects.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+
+interface Followed {
+  readonly api: KubernetesApi
+  /** What was told: names of a list, `+` and `-` with those that changed, `out: reason` and `in`. */
+  readonly told: string[]
+  readonly stop: () => void
+}
+
+/** Follows the Services of a server that holds a, b and c. */
+async function follow(
+  t: Test,
+  options: Partial<ReflectOptions<ApiObject>> = {},
+  prepare: (api: KubernetesApi) => void = () => {},
+): Promise<Followed> {
+  const api = await openKubernetesApi(t)
+  api.enterCluster()
+  for (const name of ['a', 'b', 'c']) api.write('services', makeKubernetesService(name))
+  prepare(api)
+  const told: string[] = []
+  const stop = reflect<ApiObject>({
+    findCluster: () => findCluster({ accountFolder: api.accountFolder }),
+    resource: { name: 'services', group: '' },
+    toItem: (object) => object as ApiObject,
+    onList: (items) => told.push(`list ${[...items.keys()].join(' ')}`),
+    onChanges: (changes) =>
+      told.push(changes.map(({ name, item }) => `${item ? '+' : '-'}${name}`).join(' ')),
+    onOutage: (reason) => told.push(reason === undefined ? 'in' : `out: ${reason.message}`),
+    retryMs: 1,
+    ...options,
+  })
+  t.teardown(stop)
+  return { api, told, stop }
+}
+
+/** Versions the watches so far began at. */
+function findPlaces(api: KubernetesApi): string[] {
+  return api.requests.flatMap((url) => /resourceVersion=(\d+)/.exec(url)?.[1] ?? [])
+}
+
+function countLists(api: KubernetesApi): number {
+  return api.requests.filter((url) => /limit=\d+$/.test(url)).length
+}
+
+t.test('a collection is listed page by page and watched from there on', async (t) => {
+  const { api, told } = await follow(t, { pageSize: 2 })
+  await until(() => told.includes('in'))
+  t.same(told, ['list a b c', 'in'])
+  const services = '/api/v1/namespaces/shop/services'
+  t.same(api.requests.slice(0, 2), [`${services}?limit=2`, `${services}?limit=2&continue=2`])
+  t.match(
+    api.requests[2],
+    /services\?watch=1&allowWatchBookmarks=1&resourceVersion=103&timeoutSeconds=\d+$/,
+  )
+  api.write('services', makeKubernetesService('d'), makeKubernetesService('a'))
+  await until(() => told.length === 3)
+  api.remove('services', 'b')
+  await until(() => told.length === 4)
+  t.same(told.slice(2), ['+d +a', '-b'])
+})
+
+t.test('objects with other labels are not asked for', async (t) => {
+  const label = (name: string, labels: Record<string, string>): ApiObject => ({
+    metadata: { name, labels },
+  })
+  const { api, told } = await follow(t, { selector: 'app=shop,tier=web' }, (api) =>
+    api.write('services', label('d', { app: 'shop', tier: 'web' }), label('e', { app: 'shop' })),
+  )
+  await until(() => told.includes('in'))
+  api.write('services', label('f', { app: 'other', tier: 'web' }))
+  api.write('services', label('g', { app: 'shop', tier: 'web' }))
+  await until(() => told.length === 3)
+  t.same(told, ['list d', 'in', '+g'])
+})
+
+t.test('events are read whole, whatever pieces they come in', async (t) => {
+  const { api, told } = await follow(t, {}, (api) => {
+    api.pieceBytes = 5
+  })
+  await until(() => told.includes('in'))
+  api.write('services', makeKubernetesService('d'), makeKubernetesService('e', { 'mx/x': 'ü€' }))
+  await until(() => told.length === 4)
+  t.same(told.slice(2), ['+d', '+e'])
+})
+
+t.test('a connection that breaks is resumed where it was, and is no outage', async (t) => {
+  const { api, told } = await follow(t)
+  await until(() => api.watchers.size === 1)
+  api.write('services', makeKubernetesService('d'))
+  await until(() => told.includes('+d'))
+  api.disconnect()
+  api.write('services', makeKubernetesService('e'))
+  await until(() => told.includes('+e'))
+  t.same(told, ['list a b c', 'in', '+d', '+e'])
+  t.same(findPlaces(api), ['103', '104'])
+})
+
+t.test('a bookmark moves the place a watch is resumed at', async (t) => {
+  const { api, told } = await follow(t)
+  await until(() => api.watchers.size === 1)
+  api.bookmark('services')
+  api.write('services', makeKubernetesService('d'))
+  await until(() => told.includes('+d'))
+  api.bookmark('services')
+  const marked = 106
+  // Answered in order: whoever hears of e has heard of the bookmark.
+  api.send(
+    'services',
+    `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'e' } } })}\n`,
+  )
+  await until(() => told.includes('+e'))
+  api.compact()
+  api.intercept = (url) => {
+    t.equal(url.searchParams.get('resourceVersion'), `${marked}`)
+    api.intercept = () => false
+    return false
+  }
+  api.disconnect()
+  await until(() => countLists(api) === 2)
+  t.same(told.slice(0, 4), ['list a b c', 'in', '+d', '+e'])
+})
+
+t.test(
+  'a watch from a version that has expired is followed by a list, and is no outage',
+  async (t) => {
+    const { api, told } = await follow(t)
+    await until(() => api.watchers.size === 1)
+    api.disconnect()
+    api.remove('services', 'a')
+    api.compact()
+    await until(() => told.length === 3)
+    t.same(told, ['list a b c', 'in', 'list b c'])
+  },
+)
+
+t.test('a watch that expires while it lasts is followed by a list, and is no outage', async (t) => {
+  const { api, told } = await follow(t)
+  await until(() => api.watchers.size === 1)
+  api.send('services', toExpiredLine(103, 200))
+  await until(() => told.length === 3)
+  t.same(told, ['list a b c', 'in', 'list a b c'])
+})
+
+t.test(
+  'after an outage an expired watch is followed by a list at once, then by the recovery',
+  async (t) => {
+    const { api, told } = await follow(t, { retryMs: 1000 })
+    await until(() => api.watchers.size === 1)
+    const times: number[] = []
+    let isAway = true
+    api.intercept = (_, __, response) => {
+      if (isAway) answerStatus(response, 503, 'starting')
+      else times.push(performance.now())
+      return isAway
+    }
+    api.disconnect()
+    await until(() => told.length === 3)
+    isAway = false
+    api.remove('services', 'a')
+    api.compact()
+    await until(() => told.at(-1) === 'in')
+    t.match(told, ['list a b c', 'in', /^out: .* 503 starting$/, 'list b c', 'in'])
+    const [watchedMs = 0, listedMs = 0] = times
+    t.ok(listedMs - watchedMs < 1000, 'without the pause of a second failure')
+  },
+)
+
+t.test(
+  'a server on which every watch expires is an outage, and is queried with pauses',
+  async (t) => {
+    const { api, told } = await follow(t, {}, (api) => {
+      api.intercept = (url, _, response) => {
+        if (!url.searchParams.has('watch')) return false
+        response.writeHead(200).end(toExpiredLine(103, 200))
+        return true
+      }
+    })
+    await until(() => told.some((line) => line.startsWith('out')))
+    t.match(told.slice(0, 4), [
+      'list a b c',
+      'in',
+      'list a b c',
+      /^out: .* too old resource version/,
+    ])
+    t.equal(countLists(api), 2)
+  },
+)
+
+t.test(
+  'a server that knows less than was told was restored, and was away for no time',
+  async (t) => {
+    const { api, told } = await follow(t)
+    await until(() => api.watchers.size === 1)
+    api.disconnect()
+    api.remove('services', 'a')
+    api.intercept = (url, _, response) => {
+      if (!url.searchParams.has('watch')) return false
+      api.intercept = () => false
+      answerStatus(response, 504, 'Too large resource version: 103, current: 2')
+      return true
+    }
+    await until(() => told.length === 5)
+    t.match(told, ['list a b c', 'in', /^out: .*Too large/, 'list b c', 'in'])
+  },
+)
+
+t.test('a list that expires between its pages begins again', async (t) => {
+  let expired = 0
+  const { api, told } = await follow(t, { pageSize: 2 }, (api) => {
+    api.intercept = (url, _, response) => {
+      if (!url.searchParams.has('continue') || expired++ > 0) return false
+      answerStatus(response, 410, 'the provided continue parameter is too old')
+      return true
+    }
+  })
+  await until(() => told.includes('in'))
+  t.same(told, ['list a b c', 'in'])
+  t.equal(countLists(api), 2)
+})
+
+t.test('a list whose connection breaks between its pages begins again', async (t) => {
+  let broken = 0
+  const { told } = await follow(t, { pageSize: 2 }, (api) => {
+    api.intercept = (url, request) => {
+      if (!url.searchParams.has('continue') || broken++ > 0) return false
+      request.socket.destroy()
+      return true
+    }
+  })
+  await until(() => told.includes('in'))
+  t.match(told, [/^out: /, 'list a b c', 'in'])
+})
+
+t.test('a watch the server ends in time is followed by the next, from where it was', async (t) => {
+  const { api, told } = await follow(t, { watchSeconds: 0 })
+  await until(() => findPlaces(api).length > 3)
+  t.same([...new Set(findPlaces(api))], ['103'])
+  t.equal(countLists(api), 1)
+  t.notMatch(told.join(), /out/)
+})
+
+t.test('a server that falls silent is left, and asked again', async (t) => {
+  const { api, told } = await follow(t, { watchSeconds: 0, graceMs: 300 }, (api) => {
+    api.intercept = (url, _, response) => {
+      if (!url.searchParams.has('watch')) return false
+      response.writeHead(200).flushHeaders()
+      api.intercept = () => false
+      return true
+    }
+  })
+  await until(() => findPlaces(api).length > 2)
+  t.same(told, ['list a b c', 'in'])
+  t.equal(countLists(api), 1)
+})
+
+t.test('a server that does not answer in time is an outage', async (t) => {
+  const { told } = await follow(t, { graceMs: 20 }, (api) => {
+    api.intercept = () => {
+      api.intercept = () => false
+      return true
+    }
+  })
+  await until(() => told.includes('in'))
+  t.equal(told[0], 'out: cannot watch Kubernetes services: no answer within 20 ms')
+})
+
+t.test('an answer that makes no sense is an outage until there is a list that does', async (t) => {
+  const { api, told } = await follow(t)
+  for (const text of ['{"type":\n', '7\n', '{"type":"ADDED","object":{"metadata":{}}}\n']) {
+    told.length = 0
+    await until(() => api.watchers.size === 1)
+    api.send('services', text)
+    await until(() => told.length >= 3 && told.at(-1) === 'in')
+    t.match(told.slice(-3), [
+      /^out: cannot watch Kubernetes services: the answer /,
+      'list a b c',
+      'in',
+    ])
+  }
+})
+
+t.test('an object that cannot be read is told, not passed over', async (t) => {
+  let healthy = false
+  const { told } = await follow(t, {
+    toItem: (object) => {
+      if (!healthy) throw new TypeError('spec.ports is no list')
+      return object as ApiObject
+    },
+  })
+  await until(() => told.length > 0)
+  healthy = true
+  await until(() => told.includes('in'))
+  t.match(told[0], /^out: .* the answer cannot be used: spec\.ports is no list$/)
+  t.same(told.slice(-2), ['list a b c', 'in'])
+})
+
+t.test(
+  'refused credentials and missing rights are told apart from a server that is away',
+  async (t) => {
+    for (const [status, message] of [
+      [401, /^out: cannot watch Kubernetes services: the credentials are refused \(401 /],
+      [
+        403,
+        /access is denied; grant the verbs get, list and watch on services of the core API group/,
+      ],
+      [503, /^out: cannot watch Kubernetes services: 503 /],
+    ] as const) {
+      const { told } = await follow(t, {}, (api) => {
+        api.intercept = (_, __, response) => {
+          api.intercept = () => false
+          answerStatus(response, status, 'no')
+          return true
+        }
+      })
+      await until(() => told.includes('in'))
+      t.match(told[0], message)
+    }
+  },
+)
+
+t.test('a right to list is not enough: that watching is refused is told', async (t) => {
+  const { api, told } = await follow(t, {}, (api) => {
+    api.intercept = (url, _, response) => {
+      if (!url.searchParams.has('watch')) return false
+      answerStatus(response, 403, 'cannot watch')
+      return true
+    }
+  })
+  await until(() => told.length >= 3)
+  t.equal(told[0], 'list a b c')
+  t.match(told[1], /^out: .* list and watch/)
+  t.equal(countLists(api), 1, 'and the list is not asked for again and again')
+})
+
+t.test('nothing is told after the stop, whatever was under way', async (t) => {
+  const { api, told, stop } = await follow(t)
+  await until(() => told.includes('in'))
+  stop()
+  stop()
+  api.write('services', makeKubernetesService('d'))
+  await until(() => api.watchers.size === 0)
+  t.same(told, ['list a b c', 'in'])
+})

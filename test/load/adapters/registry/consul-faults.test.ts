@@ -1,0 +1,111 @@
+import t from 'tap'
+import { createConsulRegistry } from '../../../../adapters/registry/consul.ts'
+import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
+import { until } from '../../../contracts/registry.ts'
+import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
+import { startConsul } from '../../../fixtures/consul.ts'
+import { GREETER, openConsulRegistry, SYNC_MS, untilNodes } from '../../../fixtures/consul-registry.ts'
+import { makeService } from '../../../fixtures/services.ts'
+
+t.test(
+  'an agent that is killed and comes back is an outage with an end, and knows its services',
+  async (t) => {
+    const agent = await startConsul(t)
+    if (agent === undefined) return
+    const registry = openConsulRegistry(t, agent)
+    await registry.register?.(GREETER, { ttlSeconds: 90 })
+    await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+    const told: string[] = []
+    const hear = ({ type }: RegistryEvent): void => void told.push(type)
+    const onOutage = (reason: Error | undefined): void => {
+      told.push(reason === undefined ? 'back' : `away: ${reason.message}`)
+    }
+    registry.watch?.(hear, { service: GREETER.name, onOutage })
+    await registry.getService(GREETER.name)
+    await agent.kill()
+    await until(() => told.length === 1)
+    t.match(told[0], /away: Consul at 127\.0\.0\.1:\d+ does not answer: .*(ECONN|hang up)/)
+    await t.rejects(async () => registry.getService(GREETER.name), /does not answer.*ECONNREFUSED/)
+    await t.rejects(async () => registry.getService('other'), /does not answer.*ECONNREFUSED/)
+    const late: (Error | undefined)[] = []
+    registry.watch?.(hear, { service: GREETER.name, onOutage: (reason) => late.push(reason) })
+    await until(() => late.length === 1)
+    t.match(late[0]?.message, /does not answer/, 'who comes during it is told, too')
+    await agent.start()
+    await until(() => told.includes('back'), SYNC_MS)
+    await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+    t.equal(late.at(-1), undefined)
+  },
+)
+
+t.test('an agent that comes back empty tells of it, and is told again by heartbeats', async (t) => {
+  const agent = await startConsul(t)
+  if (agent === undefined) return
+  const registry = openConsulRegistry(t, agent)
+  const all: string[] = []
+  const one: string[] = []
+  registry.watch?.(({ type }) => all.push(type))
+  registry.watch?.(({ type }) => one.push(type), { service: GREETER.name })
+  for (let i = 0; i < 5; i++)
+    await registry.register?.(makeService(`other-${i}`, ['127.0.0.1:1']), { ttlSeconds: 90 })
+  await registry.register?.(GREETER, { ttlSeconds: 90 })
+  await until(() => one.length === 1 && all.length === 6)
+  await agent.start({ empty: true })
+  await until(() => one.at(-1) === 'delete' && all.at(-1) === 'delete', SYNC_MS)
+  await registry.register?.(GREETER, { ttlSeconds: 90 })
+  await until(() => one.at(-1) === 'create' && all.at(-1) === 'create')
+  t.same(one, ['create', 'delete', 'create'])
+})
+
+t.test('what the ACLs refuse is told with the permission that is missing', async (t) => {
+  const agent = await startConsul(t, { acl: true })
+  if (agent === undefined) return
+  const registry = openConsulRegistry(t, agent)
+  await registry.register?.(GREETER, { ttlSeconds: 90 })
+  await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+
+  const { token: _, ...anonymous } = agent
+  const stranger = openConsulRegistry(t, { ...anonymous, token: undefined })
+  const refused = /Permission denied.*the token needs service:write "go.mx.api.greeter"/
+  await t.rejects(async () => stranger.register?.(GREETER, { ttlSeconds: 90 }), refused)
+  await t.rejects(async () => stranger.deregister?.(GREETER), refused)
+
+  const secret = 'c0ffee00-0000-4000-8000-000000000001'
+  const unknown = openConsulRegistry(t, agent, { token: secret })
+  await t.rejects(async () => unknown.getService(GREETER.name), {
+    message: /^Consul at 127\.0\.0\.1:\d+ does not know the token \(ACL not found\)$/,
+  })
+  const reasons: (Error | undefined)[] = []
+  unknown.watch?.(() => {}, { onOutage: (reason) => reasons.push(reason) })
+  await until(() => reasons.length === 1)
+  t.match(reasons[0]?.message, /ACL not found/)
+
+  await agent.call('PUT', '/acl/policy', {
+    Name: 'reader',
+    Rules: 'service_prefix "" { policy = "read" } node_prefix "" { policy = "read" }',
+  })
+  await agent.call('PUT', '/acl/token', { SecretID: secret, Policies: [{ Name: 'reader' }] })
+  await until(() => reasons.length === 2)
+  t.equal(reasons[1], undefined, 'and it ends when the token is known')
+  await untilNodes(unknown, GREETER.name, ['127.0.0.1:9001'])
+  const text = JSON.stringify([reasons.map(String), Object.values(reasons[0] ?? {})])
+  t.notOk(text.includes(secret))
+})
+
+t.test('with TLS the agent must be the one the certificates say', async (t) => {
+  const certificate = createCertificate(['localhost', '127.0.0.1'])
+  const agent = await startConsul(t, { certificate })
+  if (agent === undefined) return
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const { certFile: caFile } = folder.write('ca', certificate)
+  const registry = openConsulRegistry(t, agent, { secure: true, caFile })
+  await registry.register?.(GREETER, { ttlSeconds: 90 })
+  await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+  const trusting = openConsulRegistry(t, agent, { secure: true })
+  await t.rejects(async () => trusting.getService('a'), /does not answer: .*self-signed/)
+  t.throws(
+    () => createConsulRegistry({ secure: true, caFile: `${folder.path}/none` }),
+    /cannot read the ca file for Consul: ENOENT/,
+  )
+})

@@ -1,0 +1,253 @@
+import type { ServerResponse } from 'node:http'
+import t, { type Test } from 'tap'
+import { EVENT } from '../../../../adapters/registry/consul/user-events.ts'
+import { until } from '../../../contracts/registry.ts'
+import { startConsul } from '../../../fixtures/consul.ts'
+import {
+  type ConsulDouble,
+  type DoubleRequest,
+  sendJson,
+  startConsulDouble,
+} from '../../../fixtures/consul-double.ts'
+import { openConsulRegistry, SYNC_MS } from '../../../fixtures/consul-registry.ts'
+import { makeService } from '../../../fixtures/services.ts'
+
+/** A Consul whose instances and index are what a test says; questions that wait for more hang until it says so. */
+async function startScripted(
+  t: Test,
+): Promise<ConsulDouble & { readonly become: (index: number, ports: readonly number[]) => void }> {
+  let state = { index: 50, ports: [] as readonly number[] }
+  const waiting = new Set<() => void>()
+  const answer = ({ path, query }: DoubleRequest, response: ServerResponse): void => {
+    const reply = (): void => {
+      const instances = state.ports.map((Port) => ({
+        Node: { Node: 'n', Address: '10.0.0.1' },
+        Service: { ID: `web-${Port}`, Service: path.split('/').at(-1), Port },
+      }))
+      const catalog = path.includes('catalog')
+      sendJson(response, catalog ? { web: [] } : instances, { 'x-consul-index': state.index })
+    }
+    if (query.get('index') === String(state.index)) waiting.add(reply)
+    else reply()
+  }
+  const double = await startConsulDouble(t, answer)
+  return {
+    ...double,
+    become(index, ports) {
+      state = { index, ports }
+      for (const reply of waiting) reply()
+      waiting.clear()
+    },
+  }
+}
+
+t.test(
+  'all who watch a service share one question, which ends with the last of them',
+  async (t) => {
+    const consul = await startScripted(t)
+    const registry = openConsulRegistry(t, consul)
+    const told: string[] = []
+    const stops = [1, 2, 3].map((n) =>
+      registry.watch?.(({ type }) => told.push(`${n} ${type}`), { service: 'web' }),
+    )
+    t.same(await registry.getService('web'), [])
+    await until(() => consul.requests.length === 2)
+    t.same(
+      consul.requests.map(({ query }) => query.get('index')),
+      [null, '50'],
+      'who looks it up is answered from the watch',
+    )
+    consul.become(51, [80])
+    await until(() => told.length === 3)
+    t.same(told.sort(), ['1 create', '2 create', '3 create'])
+    t.equal((await registry.getService('web'))[0]?.nodes.length, 1)
+    await until(() => consul.requests.length === 3)
+    for (const stop of stops) stop?.()
+    await until(() => consul.countConnections() === 1)
+  },
+)
+
+t.test('changes are told after an index that went backwards, too', async (t) => {
+  const consul = await startScripted(t)
+  const registry = openConsulRegistry(t, consul)
+  const told: string[] = []
+  registry.watch?.(({ type, service }) => told.push(`${type} ${service.nodes.length}`), {
+    service: 'web',
+  })
+  await registry.getService('web')
+  await until(() => consul.requests.length === 2)
+  consul.become(3, [80])
+  await until(() => told.length === 1)
+  await until(() => consul.requests.at(-1)?.query.get('index') === '3')
+  consul.become(4, [80, 81])
+  await until(() => told.length === 2)
+  t.same(told, ['create 1', 'update 2'])
+})
+
+t.test(
+  'what is looked up after a watch began is not older than what the watch tells from',
+  async (t) => {
+    const order: string[] = []
+    const held: (() => void)[] = []
+    const consul = await startConsulDouble(t, ({ path, query }, response) => {
+      if (path.includes('event')) return
+      order.push(`${path.split('/')[2]} ${query.has('index')}`)
+      const reply = (): void =>
+        sendJson(response, path.includes('catalog') ? {} : [], { 'x-consul-index': 1 })
+      if (order.length === 1) held.push(reply)
+      else if (!query.has('index')) reply()
+    })
+    const registry = openConsulRegistry(t, consul)
+    registry.watch?.(() => {})
+    const answer = registry.getService('web')
+    await until(() => held.length === 1)
+    t.same(order, ['catalog false'])
+    held[0]!()
+    t.same(await answer, [])
+    t.ok(order.includes('health false'))
+  },
+)
+
+t.test('who lists the services while a watch of all begins has its answer', async (t) => {
+  const consul = await startScripted(t)
+  const registry = openConsulRegistry(t, consul)
+  registry.watch?.(() => {})
+  const lists = await Promise.all([registry.listServices(), registry.listServices()])
+  t.match(lists, [[{ name: 'web' }], [{ name: 'web' }]])
+  const asked = () => consul.requests.filter(({ path }) => path.includes('catalog'))
+  await until(() => asked().length === 2)
+  t.same(
+    asked().map(({ query }) => query.get('index')),
+    [null, '50'],
+    'read once',
+  )
+  t.match(await registry.listServices(), [{ name: 'web' }])
+  t.equal(asked().length, 3, 'later it is asked: the watch may be behind')
+})
+
+t.test('more services than connections are watched in turn, with one warning', async (t) => {
+  const consul = await startScripted(t)
+  const warnings: string[] = []
+  const registry = openConsulRegistry(t, consul, {
+    maxWaiting: 1,
+    maxWatched: 3,
+    pollMs: 20,
+    onWarning: (message) => warnings.push(message),
+  })
+  const told: string[] = []
+  for (const service of ['a', 'b', 'c'])
+    registry.watch?.(({ type }) => told.push(`${service} ${type}`), { service })
+  t.throws(
+    () => registry.watch?.(() => {}, { service: 'd' }),
+    /at most 3 services of Consul can be watched at once/,
+  )
+  await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
+  consul.become(51, [80])
+  await until(() => told.length === 3)
+  t.same(told.sort(), ['a create', 'b create', 'c create'])
+  t.match(warnings, [/more services are watched than the 1 connections.*max_waiting=/])
+  t.equal(warnings.length, 1)
+})
+
+t.test(
+  'of services without a connection, those are asked about that the catalog says have changed',
+  async (t) => {
+    let revision = 1
+    const held = new Set<() => void>()
+    const asked: string[] = []
+    const consul = await startConsulDouble(t, ({ path, query }, response) => {
+      const name = path.split('/').at(-1)!
+      const isCatalog = path.includes('catalog')
+      const reply = (): void => {
+        const tags = (own: number) => ['mx', 'mx.version=latest', `mx.revision=${own}`]
+        const instance = (own: number) => ({
+          Node: { Node: 'n', Address: '10.0.0.1' },
+          Service: { ID: `${name}:${own}`, Service: name, Port: 80, Tags: tags(own) },
+        })
+        const catalog = { a: tags(1), b: tags(revision), c: tags(1) }
+        const body = isCatalog ? catalog : [instance(name === 'b' ? revision : 1)]
+        sendJson(response, body, { 'x-consul-index': revision })
+      }
+      if (!isCatalog) asked.push(name)
+      if (query.get('index') === String(revision)) held.add(reply)
+      else reply()
+    })
+    const registry = openConsulRegistry(t, consul, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
+    const told: string[] = []
+    registry.watch!(() => {})
+    await registry.listServices()
+    for (const service of ['a', 'b', 'c'])
+      registry.watch!(
+        ({ type, service: { name, nodes } }) => told.push(`${type} ${name} ${nodes[0]?.id}`),
+        {
+          service,
+          // Nobody has used it for long: by itself it is hardly ever asked about.
+          idleMs: () => 1e6,
+        },
+      )
+    await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
+    // The catalog: no service has a connection.
+    await until(() => held.size === 1)
+    asked.length = 0
+    revision = 2
+    for (const reply of held) reply()
+    await until(() => told.length > 0)
+    t.same(told, ['update b 2'])
+    t.same([...new Set(asked)], ['b'])
+  },
+)
+
+t.test('once closed nothing is asked any more', async (t) => {
+  const consul = await startScripted(t)
+  const registry = openConsulRegistry(t, consul)
+  registry.watch?.(() => t.fail('told'), { service: 'web' })
+  registry.watch?.(() => t.fail('told'))
+  await until(() => consul.requests.length >= 3)
+  await registry.close?.()
+  await until(() => consul.countConnections() === 0)
+  await t.rejects(async () => registry.getService('web'), /the registry is closed/)
+  registry.watch?.(() => t.fail('told'))?.()
+})
+
+t.test('a change that is announced is waited for, whoever has the places', async (t) => {
+  const agent = await startConsul(t)
+  if (agent === undefined) return
+  // Registered by others: no tag tells of their changes.
+  const add = (name: string, id: string): Promise<unknown> =>
+    agent.call('PUT', '/agent/service/register', { Name: name, ID: id, Port: 80 })
+  const names = ['first', 'second', 'third']
+  for (const name of names) await add(name, `${name}-1`)
+  const registry = openConsulRegistry(t, agent, { maxWaiting: 1, pollMs: 100_000 })
+  const told: string[] = []
+  registry.watch?.(() => {})
+  await until(async () => (await registry.listServices()).length === 3, SYNC_MS)
+  for (const name of names) {
+    const options = { service: name, idleMs: () => 20_000 }
+    registry.watch?.(({ service }) => told.push(`${name} ${service.nodes.length}`), options)
+    await registry.getService(name)
+  }
+  await until(async () => {
+    await add('third', 'third-2')
+    await fetch(`http://${agent.host}:${agent.port}/v1/event/fire/${EVENT}`, {
+      method: 'PUT',
+      body: 'third',
+    })
+    return told.length > 0
+  }, SYNC_MS)
+  t.same(told, ['third 2'])
+})
+
+t.test('a service that is announced is told of before the catalog lists it', async (t) => {
+  const agent = await startConsul(t)
+  if (agent === undefined) return
+  const writer = openConsulRegistry(t, agent)
+  const registry = openConsulRegistry(t, agent, { pace: { gapMs: 100_000, burst: 1 } })
+  const told: string[] = []
+  registry.watch?.(({ type, service }) => told.push(`${type} ${service.name}`))
+  await registry.listServices()
+  await until(async () => {
+    await writer.register!(makeService('late', ['127.0.0.1:2']))
+    await writer.register!(makeService('late', ['127.0.0.1:1']))
+    return told.includes('create late')
+  }, SYNC_MS)
+})

@@ -1,0 +1,253 @@
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import { createConsulRegistry } from '../../../../adapters/registry/consul.ts'
+import type { Service } from '../../../../core/contracts/registry.ts'
+import { type RegistrySubject, testRegistry, until } from '../../../contracts/registry.ts'
+import { type ConsulAgent, startConsul } from '../../../fixtures/consul.ts'
+import {
+  GREETER,
+  GREETER_ID,
+  openConsulRegistry,
+  SYNC_MS,
+  untilNodes,
+} from '../../../fixtures/consul-registry.ts'
+import { makeNode, makeService } from '../../../fixtures/services.ts'
+
+interface StoredService {
+  readonly ID: string
+  readonly Tags: readonly string[]
+  readonly Meta: Readonly<Record<string, string>>
+  readonly Weights: { readonly Passing: number }
+}
+
+interface HealthRow {
+  readonly Service: StoredService & { readonly ModifyIndex: number }
+  readonly Checks: readonly { readonly CheckID: string; readonly Type: string }[]
+}
+
+async function readHealthRows(agent: ConsulAgent, name: string): Promise<readonly HealthRow[]> {
+  return (await agent.call('GET', `/health/service/${name}?passing`)) as HealthRow[]
+}
+
+const started = await startConsul(t)
+if (started !== undefined) {
+  testContract(started)
+  testEntries(started)
+}
+
+function testContract(agent: ConsulAgent): void {
+  testRegistry(t, async () => {
+    const own = (await agent.call('GET', '/agent/services')) as Record<string, unknown>
+    for (const id of Object.keys(own)) await agent.call('PUT', `/agent/service/deregister/${id}`)
+    const registry = createConsulRegistry({
+      host: agent.host,
+      port: agent.port,
+      pace: { gapMs: 10 },
+    })
+    /** Another one, to see what arrived in the catalog. */
+    const witness = createConsulRegistry({ host: agent.host, port: agent.port })
+    t.teardown(() => witness.close?.())
+    let held: readonly Service[] = []
+    const become: RegistrySubject['become'] = async (services) => {
+      for (const service of services) await registry.register?.(service, { ttlSeconds: 90 })
+      for (const old of held) {
+        const wanted = services.filter((s) => s.name === old.name && s.version === old.version)
+        const ids = new Set(wanted.flatMap(({ nodes }) => nodes.map(({ id }) => id)))
+        const nodes = old.nodes.filter(({ id }) => !ids.has(id))
+        await registry.deregister?.({ ...old, nodes })
+      }
+      held = services
+      await until(async () => {
+        const names = new Set(['go.mx.api.greeter', 'go.mx.api.users'])
+        const found = []
+        for (const name of names) found.push(...(await witness.getService(name)))
+        const counts = (list: readonly Service[]): string[] =>
+          list.map(({ name, version, nodes }) => `${name} ${version} ${nodes.length}`).sort()
+        return isDeepStrictEqual(counts(found), counts(services))
+      })
+    }
+    return { registry, become, listsNodes: false }
+  })
+}
+
+function testEntries(agent: ConsulAgent): void {
+  t.test(
+    'nodes that come and go are told at once, however many services are watched',
+    async (t) => {
+      // No service has a connection of its own, and none is asked about by itself.
+      const watcher = openConsulRegistry(t, agent, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
+      const writer = openConsulRegistry(t, agent)
+      const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
+        makeService('crowded', [address]),
+      )
+      await writer.register!(one!)
+      await untilNodes(watcher, 'crowded', ['127.0.0.1:9001'])
+      const told: string[] = []
+      watcher.watch!(() => {})
+      watcher.watch!(({ type, service }) => told.push(`${type} ${service.nodes.length}`), {
+        service: 'crowded',
+        idleMs: () => 1e6,
+      })
+      await watcher.getService('crowded')
+      await writer.register!(two!)
+      await until(() => told.length === 1, SYNC_MS)
+      await writer.deregister!(one!)
+      await until(() => told.length === 2, SYNC_MS)
+      await writer.deregister!(two!)
+      await until(() => told.length === 3, SYNC_MS)
+      t.same(told, ['update 2', 'update 1', 'delete 0'])
+    },
+  )
+
+  t.test('a registration is readable for any user of Consul', async (t) => {
+    const registry = openConsulRegistry(t, agent)
+    const nothing = { name: '', type: '', values: [] }
+    const value = { name: 'Req', type: 'Req', values: [{ name: 'id', type: 'int64', values: [] }] }
+    const service: Service = {
+      name: 'orders',
+      version: 'next',
+      metadata: { owner: 'shop' },
+      endpoints: [
+        {
+          name: 'Orders.Get',
+          request: value,
+          response: nothing,
+          metadata: { path: '/orders/{id}', method: 'GET' },
+        },
+      ],
+      nodes: [
+        {
+          id: 'orders-1',
+          address: '[::1]:7000',
+          metadata: {
+            protocol: 'mx',
+            weight: '3',
+            'a.b': 'no key of Meta',
+            long: 'x'.repeat(513),
+            ['mx-version']: 'mine',
+          },
+        },
+      ],
+    }
+    await registry.register?.(service, { ttlSeconds: 30 })
+    await untilNodes(registry, 'orders', ['orders-1'])
+    const [row] = await readHealthRows(agent, 'orders')
+    t.equal(row?.Service.ID, 'orders:orders-1')
+    t.same(row?.Service.Weights.Passing, 3)
+    t.same(row?.Service.Meta, {
+      'mx-version': 'next',
+      'mx-domain': 'mx',
+      protocol: 'mx',
+      weight: '3',
+    })
+    t.match(row?.Service.Tags.slice(0, 2), ['mx', 'mx.version=next'])
+    const [, , endpoint = '', metadata] = row?.Service.Tags ?? []
+    t.match(JSON.parse(endpoint.slice('mx.endpoint='.length)), {
+      name: 'Orders.Get',
+      version: 'next',
+      metadata: { path: '/orders/{id}' },
+    })
+    t.equal(metadata, 'mx.metadata={"version":"next","values":{"owner":"shop"}}')
+    t.match(row?.Checks, [{}, { CheckID: 'service:orders:orders-1', Type: 'ttl' }])
+    t.same(await registry.getService('orders'), [service], 'and reads as it was')
+    t.same(await registry.listServices(), [{ ...service, nodes: [] }])
+    await registry.deregister?.(service)
+  })
+
+  t.test('a heartbeat passes the check and writes nothing else', async (t) => {
+    const registry = openConsulRegistry(t, agent)
+    await registry.register?.(GREETER, { ttlSeconds: 90 })
+    await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+    const [before] = await readHealthRows(agent, GREETER.name)
+    await agent.call('PUT', `/agent/check/fail/service:${GREETER_ID}`)
+    await untilNodes(registry, GREETER.name, [])
+    await registry.register?.(GREETER, { ttlSeconds: 90 })
+    await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+    const [after] = await readHealthRows(agent, GREETER.name)
+    t.equal(after?.Service.ModifyIndex, before?.Service.ModifyIndex, 'the same registration')
+    const heavier = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
+    await registry.register?.(heavier, { ttlSeconds: 90 })
+    await until(async () => isDeepStrictEqual(await registry.getService(GREETER.name), [heavier]))
+    await registry.deregister?.(GREETER)
+  })
+
+  t.test('a registration the agent lost is made again by the next heartbeat', async (t) => {
+    const registry = openConsulRegistry(t, agent)
+    for (const ttlSeconds of [90, 0]) {
+      await registry.register?.(GREETER, { ttlSeconds })
+      await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+      await agent.call('PUT', `/agent/service/deregister/${GREETER_ID}`)
+      await untilNodes(registry, GREETER.name, [])
+      await registry.register?.(GREETER, { ttlSeconds })
+      await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+      await registry.deregister?.(GREETER)
+      await untilNodes(registry, GREETER.name, [])
+    }
+  })
+
+  t.test('a node without heartbeat is out after its TTL', async (t) => {
+    const registry = openConsulRegistry(t, agent)
+    const events: string[] = []
+    registry.watch?.(({ type }) => events.push(type), { service: GREETER.name })
+    // An agent may tell the catalog of it later than after the TTL.
+    await until(async () => {
+      await registry.register?.(GREETER, { ttlSeconds: 3 })
+      return events.length > 0
+    }, SYNC_MS)
+    await until(() => events.length >= 2, SYNC_MS).catch(() => {})
+    t.same(events, ['create', 'delete'])
+    const checks = (await agent.call('GET', '/agent/checks')) as Record<string, unknown>
+    t.match(checks[`service:${GREETER_ID}`], { Status: 'critical', Output: /TTL expired/ })
+    await registry.deregister?.(GREETER)
+  })
+
+  t.test('a draining node is in maintenance: out for every reader of what passes', async (t) => {
+    const registry = openConsulRegistry(t, agent)
+    const draining = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { state: 'draining' })])
+    await registry.register?.(GREETER, { ttlSeconds: 90 })
+    await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+    await registry.register?.(draining, { ttlSeconds: 90 })
+    await untilNodes(registry, GREETER.name, [])
+    await registry.register?.(draining, { ttlSeconds: 90 })
+    t.match(await agent.call('GET', '/agent/checks'), {
+      [`_service_maintenance:${GREETER_ID}`]: { Status: 'critical', Notes: 'mx: draining' },
+    })
+    const restarted = openConsulRegistry(t, agent)
+    await restarted.register?.(GREETER, { ttlSeconds: 90 })
+    await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
+    await restarted.deregister?.(GREETER)
+    await untilNodes(registry, GREETER.name, [])
+  })
+
+  t.test('domains do not see each other', async (t) => {
+    const registries = [
+      openConsulRegistry(t, agent),
+      openConsulRegistry(t, agent, { domain: 'shop' }),
+    ]
+    const services = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
+      makeService('cart', [address]),
+    )
+    for (const [i, registry] of registries.entries())
+      await registry.register?.(services[i]!, { ttlSeconds: 90 })
+    await untilNodes(registries[0]!, 'cart', ['127.0.0.1:9001'])
+    await untilNodes(registries[1]!, 'cart', ['127.0.0.1:9002'])
+    await registries[0]!.deregister?.(services[0]!)
+    await untilNodes(registries[0]!, 'cart', [])
+    await until(async () => (await registries[0]!.listServices()).length === 0)
+    t.equal((await registries[1]!.listServices()).length, 1)
+    t.same([...registries[0]!.listDomains!()], ['shop'], 'but they are known to be there')
+    await registries[1]!.deregister?.(services[1]!)
+  })
+
+  t.test('what Consul could not keep is refused with its reason', async (t) => {
+    const registry = openConsulRegistry(t, agent)
+    const register = async (service: Service): Promise<void> => registry.register?.(service)
+    await t.rejects(register(makeService('a', [{ ...makeNode('a:1'), id: 'a/b' }])), {
+      name: 'TypeError',
+      message: /node id must be letters.*got "a\/b"/,
+    })
+    const big = { ...GREETER, metadata: { text: 'x'.repeat(300_000) } }
+    await t.rejects(register(big), { name: 'TypeError', message: /must fit into 262144 bytes/ })
+    t.throws(() => createConsulRegistry({ domain: '../x' }), /domain must be/)
+  })
+}

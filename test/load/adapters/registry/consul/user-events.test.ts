@@ -1,0 +1,93 @@
+import t, { type Test } from 'tap'
+import { createConsulClient } from '../../../../../adapters/registry/consul/http/client.ts'
+import {
+  type Announcements,
+  createAnnouncements,
+  EVENT,
+} from '../../../../../adapters/registry/consul/user-events.ts'
+import { until } from '../../../../contracts/registry.ts'
+import { startConsul } from '../../../../fixtures/consul.ts'
+import { sendJson, startConsulDouble } from '../../../../fixtures/consul-double.ts'
+
+interface Opened extends Announcements {
+  readonly heard: Set<string>
+  readonly warnings: string[]
+}
+
+function open(t: Test, address: { readonly host: string; readonly port: number }): Opened {
+  const client = createConsulClient({ ...address, maxWaiting: 2, maxAnswerBytes: 1_000_000 })
+  const heard = new Set<string>()
+  const warnings: string[] = []
+  const announcements = createAnnouncements(client, {
+    onMessage: (name) => heard.add(name),
+    warn: (reason) => warnings.push(reason),
+  })
+  t.teardown(() => {
+    announcements.stop()
+    client.close()
+  })
+  return { ...announcements, heard, warnings }
+}
+
+t.test('what one announces the others hear, from when they listen on', async (t) => {
+  const agent = await startConsul(t)
+  if (agent === undefined) return
+  const speaker = open(t, agent)
+  await speaker.announce('before')
+  const listeners = [open(t, agent), open(t, agent)]
+  for (const listener of listeners) listener.listen()
+  await until(async () => {
+    await speaker.announce('go.mx.api.greeter')
+    return listeners.every(({ heard }) => heard.has('go.mx.api.greeter'))
+  })
+  for (const { heard } of listeners) t.same([...heard], ['go.mx.api.greeter'])
+  t.same(speaker.warnings, [])
+})
+
+t.test('many services are few events', async (t) => {
+  const agent = await startConsul(t)
+  if (agent === undefined) return
+  const { announce, heard, listen } = open(t, agent)
+  listen()
+  await until(async () => {
+    await announce('first')
+    return heard.has('first')
+  })
+  const before = (await agent.call('GET', `/event/list?name=${EVENT}`)) as unknown[]
+  const names = Array.from({ length: 60 }, (_, i) => `go.mx.api.service-${i}`)
+  await Promise.all(names.map(announce))
+  await until(() => heard.size === 61)
+  const after = (await agent.call('GET', `/event/list?name=${EVENT}`)) as unknown[]
+  t.ok(after.length - before.length <= 7, `${after.length - before.length} events`)
+})
+
+t.test('what Consul refuses is told once, and fails nobody', async (t) => {
+  const double = await startConsulDouble(t, (_, response) =>
+    response.writeHead(403).end('Permission denied'),
+  )
+  const { announce, listen, warnings } = open(t, double)
+  listen()
+  await announce('a')
+  await announce('b')
+  t.match(warnings, [/^changes of services are not announced.*event:write "mx"/])
+  t.equal(warnings.length, 1)
+  t.equal(double.requests.filter(({ method }) => method === 'PUT').length, 1)
+})
+
+t.test('whoever hears another agent than before hears all it knows', async (t) => {
+  const events = (...names: string[]): object[] =>
+    names.map((name) => ({ ID: name, Payload: Buffer.from(name).toString('base64') }))
+  const answers = [events('old'), events('a b', '../x'), events('c')]
+  const double = await startConsulDouble(t, (_, response) => {
+    const next = answers.shift()
+    if (next !== undefined) sendJson(response, next, { 'x-consul-index': 9 - answers.length })
+  })
+  const { heard, listen } = open(t, double)
+  listen()
+  await until(() => heard.has('c'))
+  t.same([...heard], ['a', 'b', 'c'], 'and what is no name is left out')
+  t.same(
+    double.requests.slice(0, 3).map(({ query }) => query.get('index')),
+    [null, '7', '8'],
+  )
+})

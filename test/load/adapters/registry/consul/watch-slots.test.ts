@@ -1,0 +1,121 @@
+import t, { type Test } from 'tap'
+import {
+  createSlots,
+  type Slot,
+  type Slots,
+} from '../../../../../adapters/registry/consul/watch-slots.ts'
+import { until } from '../../../../contracts/registry.ts'
+
+function join(slots: Slots, idleMs: () => number = () => 0): Slot {
+  return slots.join({ idleMs })
+}
+
+/** Asks whenever it is its turn, until it has a place. */
+function poll(t: Test, seat: Slot): { turns: () => number; has: () => boolean } {
+  let turns = 0
+  let has = false
+  let stopped = false
+  void (async () => {
+    for (; !stopped; turns++) {
+      has = seat.take()
+      if (has) return
+      await new Promise<void>((resolve) => seat.turn(resolve))
+    }
+  })()
+  t.teardown(() => {
+    stopped = true
+    seat.leave()
+  })
+  return { turns: () => turns, has: () => has }
+}
+
+t.test('places are given until there are none, which is told once', async (t) => {
+  let told = 0
+  const slots = createSlots(2, 10, () => told++)
+  const seats = [1, 2, 3, 4].map(() => join(slots))
+  t.same(
+    seats.map((seat) => seat.take()),
+    [true, true, false, false],
+  )
+  t.equal(told, 1)
+  t.ok(seats[0]?.take(), 'a place is kept')
+  seats[0]?.leave()
+  seats[0]?.leave()
+  t.same([seats[2]?.take(), seats[3]?.take()], [true, false])
+})
+
+t.test('those in use ask more often than the others', async (t) => {
+  const slots = createSlots(0, 100_000, () => {})
+  const used = poll(t, join(slots))
+  const unused = poll(
+    t,
+    join(slots, () => 20_000),
+  )
+  await until(() => used.turns() > 0)
+  t.equal(unused.turns(), 0)
+})
+
+t.test('one whose answer has changed asks soon, once, and others as before', async (t) => {
+  const slots = createSlots(0, 100_000, () => {})
+  const seats = [1, 2].map(() => join(slots, () => 20_000))
+  const [changed, other] = seats.map((seat) => poll(t, seat))
+  seats[0]!.hurry()
+  await until(() => changed!.turns() === 1)
+  seats[0]!.hurry()
+  await until(() => changed!.turns() === 2)
+  t.equal(other!.turns(), 0)
+})
+
+t.test('all together ask no more than two hundred times a second', async (t) => {
+  const slots = createSlots(0, 1, () => {})
+  const pollers = Array.from({ length: 400 }, (_, i) =>
+    poll(
+      t,
+      join(slots, () => (i < 200 ? 0 : 20_000)),
+    ),
+  )
+  const beganMs = performance.now()
+  const count = (): number => pollers.reduce((sum, { turns }) => sum + turns(), 0)
+  await until(() => count() >= 100)
+  const seconds = (performance.now() - beganMs) / 1000
+  t.ok(count() <= 200 * (seconds + 0.2), `${count()} in ${seconds} s`)
+  const first = pollers.slice(0, 200).filter(({ turns }) => turns() > 0).length
+  t.ok(first > 0 && pollers.some(({ turns }, i) => i >= 200 && turns() > 0), 'of both kinds')
+})
+
+t.test('a place goes from who is not used any more to who is', async (t) => {
+  const slots = createSlots(1, 100_000, () => {})
+  let idleMs = 0
+  const holder = join(slots, () => idleMs)
+  t.ok(holder.take())
+  t.notOk(slots.isShort())
+  const other = poll(t, join(slots))
+  t.ok(slots.isShort())
+  await until(() => other.turns() > 1)
+  t.ok(holder.take(), 'not while both are in use')
+  idleMs = 20_000
+  await until(() => !holder.take())
+  t.notOk(other.has(), 'not before its question is answered')
+  await until(() => other.has())
+  t.notOk(holder.take())
+})
+
+t.test(
+  'where Consul takes no more connections there are less places, eight at least',
+  async (t) => {
+    const told: string[] = []
+    const slots = createSlots(20, 100_000, (why) => told.push(why))
+    const members = Array.from({ length: 20 }, (_, i) => join(slots, () => i))
+    for (const seat of members.slice(0, 15)) t.ok(seat.take())
+    slots.refuse()
+    t.equal(slots.places(), 13)
+    t.same(
+      members.slice(0, 15).filter((seat) => !seat.take()),
+      members.slice(13, 15),
+      'those used least recently lose theirs',
+    )
+    for (let i = 0; i < 10; i++) slots.refuse()
+    t.same(told, ['refused'])
+    t.equal(slots.places(), 8)
+  },
+)

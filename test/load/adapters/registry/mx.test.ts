@@ -1,0 +1,389 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { createMxRegistry, type MxRegistryOptions } from '../../../../adapters/registry/mx.ts'
+import type { Service as Entry, Registry, RegistryEvent } from '../../../../core/contracts/registry.ts'
+import { GatewayError } from '../../../../core/errors.ts'
+import { endpoint } from '../../../../sdk/service/endpoint.ts'
+import { testRegistry } from '../../../contracts/registry.ts'
+import { eventually } from '../../../fixtures/eventually.ts'
+import { type MxService, openMxService } from '../../../fixtures/mx-service.ts'
+import { openPlatformRegistry } from '../../../fixtures/platform-registry.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { makeService, replaceServices } from '../../../fixtures/services.ts'
+
+/** The registry service, on the same port again where one is given. */
+async function openRemote(t: Test, port = 0) {
+  const { address, registry, close } = await openPlatformRegistry(t, {
+    address: `127.0.0.1:${port}`,
+  })
+  return { port: Number(address.slice(address.lastIndexOf(':') + 1)), registry, stop: close }
+}
+
+/** All but the registry service itself. */
+async function list(registry: Registry): Promise<Entry[]> {
+  return (await registry.listServices()).filter(({ name }) => name !== 'registry')
+}
+
+/** Waits until some service is registered. */
+async function comes(registry: Registry): Promise<void> {
+  await eventually(async () => (await list(registry)).length > 0)
+}
+
+/** Makes it hold these services, besides itself. */
+async function fill(registry: Registry, services: readonly Entry[]): Promise<void> {
+  await replaceServices(registry, [...services, ...(await registry.getService('registry'))])
+}
+
+const GREETER = makeService('greeter', ['127.0.0.1:9001'])
+const USERS = makeService('users', ['127.0.0.1:9002'])
+
+function open(t: Test, port: number, options: Partial<MxRegistryOptions> = {}): Required<Registry> {
+  const registry = createMxRegistry({ host: '127.0.0.1', port, ...options })
+  t.teardown(() => registry.close?.())
+  return registry as Required<Registry>
+}
+
+/** What a watcher was told: events as `create greeter 1`, outages as `out`, their end as `back`. */
+function watch(registry: Registry, service?: string): string[] {
+  const told: string[] = []
+  registry.watch!(
+    ({ type, service }) => {
+      if (service.name !== 'registry') told.push(`${type} ${service.name} ${service.nodes.length}`)
+    },
+    {
+      ...(service !== undefined && { service }),
+      onOutage: (reason) => told.push(reason === undefined ? 'back' : 'out'),
+    },
+  )
+  return told
+}
+
+/** Carries connections to a port, or with undefined to none, until it is told another one. */
+async function openRelay(t: Test) {
+  const sockets = new Set<Socket>()
+  let target: number | undefined
+  const keep = (socket: Socket, peer: () => Socket | undefined): void => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      sockets.delete(socket)
+      peer()?.destroy()
+    })
+  }
+  const server = createServer((socket) => {
+    const far = target === undefined ? undefined : connect(target, '127.0.0.1')
+    keep(socket, () => far)
+    if (far === undefined) socket.destroy()
+    else {
+      keep(far, () => socket)
+      socket.pipe(far).pipe(socket)
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const lead = (port: number | undefined): void => {
+    target = port
+    for (const socket of sockets) socket.destroy()
+  }
+  /** Nothing goes through the connections there are any more, and none is closed. */
+  const fallSilent = (): void => {
+    for (const socket of sockets) socket.unpipe()
+  }
+  t.teardown(() => {
+    server.close()
+    lead(undefined)
+  })
+  return { port: (server.address() as AddressInfo).port, lead, fallSilent }
+}
+
+testRegistry(t, async () => {
+  // A domain of its own: in the first one there is the registry service, too.
+  const options = { domain: 'test' }
+  const relay = await openRelay(t)
+  const registry = open(t, relay.port, options)
+  let remote = await openRemote(t)
+  let writer = open(t, remote.port, options)
+  relay.lead(remote.port)
+  return {
+    registry,
+    async become(services) {
+      // What is watched from here is watched there, once a read has answered.
+      await registry.listServices()
+      await replaceServices(writer, services)
+    },
+    async restart(services) {
+      relay.lead(undefined)
+      await remote.stop()
+      remote = await openRemote(t)
+      writer = open(t, remote.port, options)
+      await replaceServices(writer, services)
+      relay.lead(remote.port)
+    },
+  }
+})
+
+t.test(
+  'what was registered is registered again as soon as an emptied registry is back',
+  async (t) => {
+    const first = await openRemote(t)
+    const registry = open(t, first.port)
+    await registry.register(GREETER, { ttlSeconds: 90 })
+    await registry.register(USERS, { ttlSeconds: 90 })
+    await registry.deregister(USERS)
+    await first.stop()
+    const second = await openRemote(t, first.port)
+    await comes(second.registry)
+    t.same(await list(second.registry), [GREETER], 'not what was deregistered')
+  },
+)
+
+t.test('what nobody keeps alive is not registered again after its time to live', async (t) => {
+  const first = await openRemote(t)
+  let now = 0
+  const registry = open(t, first.port, { nowMs: () => now })
+  await registry.register(GREETER, { ttlSeconds: 90 })
+  now = 60_000
+  await registry.register(USERS, { ttlSeconds: 90 })
+  await first.stop()
+  now = 90_000
+  const second = await openRemote(t, first.port)
+  await comes(second.registry)
+  t.same(await list(second.registry), [USERS])
+})
+
+t.test('an outage is told, and what changed meanwhile', async (t) => {
+  const first = await openRemote(t)
+  await fill(first.registry, [GREETER, USERS])
+  const registry = open(t, first.port)
+  const told = watch(registry)
+  const ofUsers = watch(registry, 'users')
+  t.equal((await list(registry)).length, 2)
+  await first.stop()
+  await until(() => told.includes('out'))
+  const late = watch(registry)
+  await until(() => late.includes('out'))
+  await t.rejects(Promise.resolve(registry.getService('greeter')), {
+    message: /^the registry mx:\/\/127\.0\.0\.1:\d+ does not answer: .*ECONNREFUSED/,
+  })
+  const second = await openRemote(t, first.port)
+  await fill(second.registry, [
+    makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9003']),
+    makeService('billing', ['127.0.0.1:9004']),
+  ])
+  await until(() => told.includes('back'))
+  t.same(told, ['out', 'create billing 1', 'update greeter 2', 'delete users 0', 'back'])
+  t.same(ofUsers, ['out', 'delete users 0', 'back'])
+  t.same(late, told, 'whoever began to watch meanwhile is told as well')
+  await fill(second.registry, [GREETER])
+  await until(() => told.length === 7)
+  t.same(told.slice(5), ['update greeter 1', 'delete billing 0'], 'and so it goes on')
+})
+
+t.test('a registry that is silent, and closes nothing, is noticed within its time', async (t) => {
+  const remote = await openRemote(t)
+  await fill(remote.registry, [GREETER])
+  const relay = await openRelay(t)
+  relay.lead(remote.port)
+  const registry = open(t, relay.port, { timeoutMs: 1000 })
+  const told = watch(registry)
+  t.equal((await list(registry)).length, 1)
+  relay.fallSilent()
+  const silentMs = performance.now()
+  await fill(remote.registry, [GREETER, USERS])
+  await until(() => told.includes('back'))
+  t.same(told, ['out', 'create users 1', 'back'])
+  t.ok(performance.now() - silentMs > 500, 'not before it was asked')
+})
+
+t.test('of a registry that comes after its watcher everything is told', async (t) => {
+  const gone = await openRemote(t)
+  await gone.stop()
+  const registry = open(t, gone.port)
+  const told = watch(registry)
+  await until(() => told.includes('out'))
+  const remote = await openRemote(t, gone.port)
+  await fill(remote.registry, [GREETER])
+  await until(() => told.length === 3)
+  t.same(told, ['out', 'create greeter 1', 'back'])
+})
+
+t.test('lists of any length are read page by page', async (t) => {
+  const { port, registry: remote } = await openRemote(t)
+  const names = Array.from({ length: 450 }, (_, i) => `service-${String(i).padStart(3, '0')}`)
+  await fill(
+    remote,
+    names.map((name) => makeService(name, ['127.0.0.1:9001'])),
+  )
+  const registry = open(t, port)
+  const read = async () => (await list(registry)).map(({ name }) => name)
+  t.same(await read(), names)
+  watch(registry)
+  t.same(await read(), names, 'while it is watched, too')
+})
+
+t.test('nothing is missed between a watch and the read behind it', async (t) => {
+  const { port, registry: remote } = await openRemote(t)
+  const registry = open(t, port)
+  for (let round = 0; round < 20; round++) {
+    const service = makeService(`service-${round}`, ['127.0.0.1:9001'])
+    const seen = new Set<string>()
+    const stop = registry.watch(({ service }) => seen.add(service.name))
+    const read = Promise.resolve(registry.listServices())
+    await Promise.resolve(remote.register!(service))
+    for (const { name } of await read) seen.add(name)
+    await until(() => seen.has(service.name))
+    stop()
+    t.ok(seen.has(service.name), service.name)
+  }
+})
+
+/** A registry service that misbehaves: its endpoints are given. */
+function openOdd(t: Test, handlers: Record<string, unknown>): Promise<MxService> {
+  const quiet = endpoint({
+    stream: 'server',
+    async *handle(_request: unknown, ctx) {
+      ctx.start()
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      yield {}
+    },
+  })
+  return openMxService(
+    t,
+    { Registry: { watch: quiet, ...handlers } as never },
+    { name: 'registry' },
+  )
+}
+
+const answer = (reply: object) => endpoint({ handle: async () => reply })
+const refuse = (code: number, detail: string) =>
+  endpoint({
+    handle: async () => {
+      throw new GatewayError('registry', code, detail)
+    },
+  })
+
+t.test('a refusal is told apart from an outage', async (t) => {
+  const { port } = await openOdd(t, {
+    getService: refuse(403, 'an account is required'),
+    register: refuse(400, 'request.metadata must have at most 64 pairs'),
+    listServices: refuse(500, 'internal error'),
+  })
+  const registry = open(t, port)
+  await t.rejects(Promise.resolve(registry.getService('greeter')), {
+    message: /^the registry mx:\S+ refuses \(403\): an account is required$/,
+  })
+  await t.rejects(Promise.resolve(registry.register(GREETER)), {
+    name: 'TypeError',
+    message: /^the registry mx:\S+ refuses: request\.metadata must have at most 64 pairs$/,
+  })
+  await t.rejects(Promise.resolve(registry.listServices()), { message: /does not answer/ })
+})
+
+t.test('what another service says is no answer about a service', async (t) => {
+  const { port } = await openMxService(t, {}, { name: 'billing' })
+  const registry = open(t, port)
+  await t.rejects(Promise.resolve(registry.getService('greeter')), { message: /refuses \(404\)/ })
+  const reasons: string[] = []
+  registry.watch(() => {}, { onOutage: (reason) => reasons.push(String(reason?.message)) })
+  await until(() => reasons.length > 0)
+  t.match(reasons[0], /refuses \(404\)/)
+})
+
+t.test('entries that cannot be read are left out, and so is what is wrong in others', async (t) => {
+  const { port } = await openOdd(t, {
+    getService: answer({
+      services: [
+        null,
+        { name: 'greeter' },
+        { name: 'greeter', version: 'next', nodes: [{ id: 'a' }, 7], endpoints: 'none' },
+        { name: 'greeter', version: 'latest', metadata: { domain: 'mx', owner: 'x', count: 3 } },
+      ],
+    }),
+    listServices: answer({ services: {}, next: 5 }),
+  })
+  const registry = open(t, port)
+  const empty = { name: 'greeter', metadata: {}, endpoints: [], nodes: [] }
+  t.same(await registry.getService('greeter'), [
+    { ...empty, version: 'next' },
+    { ...empty, version: 'latest', metadata: { owner: 'x' } },
+  ])
+  t.same(await registry.listServices(), [])
+})
+
+t.test('a list that does not end is an error', async (t) => {
+  const { port } = await openOdd(t, { listServices: answer({ services: [], next: 'a' }) })
+  await t.rejects(Promise.resolve(open(t, port).listServices()), { message: /does not end/ })
+})
+
+t.test('a watch that does not begin in time is an outage', async (t) => {
+  const stuck = endpoint({
+    stream: 'server',
+    async *handle(_request: unknown, ctx) {
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      yield {}
+    },
+  })
+  const { port } = await openOdd(t, { watch: stuck, listServices: answer({ services: [] }) })
+  const registry = open(t, port, { timeoutMs: 50 })
+  const told = watch(registry)
+  await t.rejects(Promise.resolve(registry.listServices()), { message: /no watch within 50 ms/ })
+  t.same(told, ['out'])
+})
+
+t.test('many watchers are one watch, which ends with the last of them', async (t) => {
+  const ended: string[] = []
+  const counted = endpoint({
+    stream: 'server',
+    async *handle({ service = 'all' }: { service?: string }, ctx) {
+      ctx.start()
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      ended.push(service)
+      yield {}
+    },
+  })
+  const handlers = { watch: counted, listServices: answer({ services: [] }), register: answer({}) }
+  const { port, calls, connections } = await openOdd(t, { ...handlers, deregister: answer({}) })
+  const watches = () =>
+    calls
+      .filter(({ endpoint }) => endpoint === 'Registry.Watch')
+      .map(({ body }) => JSON.parse(body))
+  const registry = open(t, port)
+  const stops = Array.from({ length: 5000 }, (_, i) =>
+    registry.watch(() => {}, { service: `s-${i}` }),
+  )
+  stops.push(registry.watch(() => {}))
+  await registry.listServices()
+  t.same(watches(), [{ options: { domain: 'mx' } }])
+  t.equal(connections.length, 1)
+  for (const stop of stops) stop()
+  await until(() => ended.length === 1)
+  await registry.register(GREETER, { ttlSeconds: 90 })
+  t.same(
+    watches().at(-1),
+    { service: 'greeter', options: { domain: 'mx' } },
+    'who only registers watches one',
+  )
+  await registry.deregister(GREETER)
+  await until(() => ended.length === 2)
+  t.same(ended, ['all', 'greeter'])
+})
+
+t.test('a closed registry answers nothing and is told nothing', async (t) => {
+  const { port, registry: remote } = await openRemote(t)
+  const registry = open(t, port)
+  const events: RegistryEvent[] = []
+  registry.watch((event) => events.push(event))
+  await registry.listServices()
+  await registry.close()
+  await remote.register!(GREETER)
+  await t.rejects(Promise.resolve(registry.getService('greeter')), { message: /is closed$/ })
+  t.same(events, [])
+})
+
+t.test('one domain is read and registered, not all', (t) => {
+  t.throws(() => createMxRegistry({ host: 'a', port: 1, domain: '*' }), {
+    name: 'TypeError',
+    message: 'domain must be one domain, got "*"',
+  })
+  t.end()
+})

@@ -1,0 +1,188 @@
+import t, { type Test } from 'tap'
+import { createKubernetesRuntime } from '../../../../../adapters/runtime/kubernetes.ts'
+import type { LogLine, LogQuery, Runtime, Workload } from '../../../../../core/contracts/runtime.ts'
+import { whenState } from '../../../../contracts/runtime.ts'
+import {
+  answerStatus,
+  type KubernetesApi,
+  openKubernetesApi,
+} from '../../../../fixtures/kubernetes-api.ts'
+import { type Copy, startKubelet } from '../../../../fixtures/kubernetes-kubelet.ts'
+import { until } from '../../../../fixtures/raw-backend.ts'
+
+const WORKLOAD: Workload = {
+  ...{ namespace: 'mx', name: 'shop', version: 'latest', revision: '1' },
+  program: { kind: 'image', image: 'talks' },
+  ...{ instances: 1, env: {}, resources: {}, protocol: 'mx' },
+}
+
+interface Talking {
+  readonly api: KubernetesApi
+  readonly runtime: Runtime
+  /** Copies as they were started. */
+  readonly copies: Copy[]
+}
+
+/** A workload whose copies write what the test says. */
+async function open(t: Test, instances = 1): Promise<Talking> {
+  const api = await openKubernetesApi(t)
+  api.enterCluster()
+  const copies: Copy[] = []
+  const talks = (copy: Copy): void => {
+    copies.push(copy)
+    setImmediate(copy.listen)
+  }
+  startKubelet(api, { images: { talks } })
+  const runtime = createKubernetesRuntime({ accountFolder: api.accountFolder })
+  t.teardown(() => runtime.close())
+  await runtime.apply({ ...WORKLOAD, instances })
+  await whenState(runtime, ({ ready }) => ready === instances)
+  return { api, runtime, copies }
+}
+
+async function read(runtime: Runtime, query: Partial<LogQuery> = {}): Promise<LogLine[]> {
+  const lines: LogLine[] = []
+  const { signal } = new AbortController()
+  for await (const line of runtime.logs(WORKLOAD, { follow: false, signal, ...query }))
+    lines.push(line)
+  return lines
+}
+
+/** Follows until the test ends. */
+function follow(t: Test, runtime: Runtime, query: Partial<LogQuery> = {}): string[] {
+  const stop = new AbortController()
+  const texts: string[] = []
+  const reading = (async () => {
+    for await (const { text } of runtime.logs(WORKLOAD, {
+      ...{ follow: true, signal: stop.signal },
+      ...query,
+    }))
+      texts.push(text)
+  })()
+  t.teardown(async () => {
+    stop.abort()
+    await reading
+  })
+  return texts
+}
+
+const textsOf = (lines: LogLine[]): string[] => lines.map(({ text }) => text)
+
+t.test('lines of several copies are told in order of time', async (t) => {
+  const { runtime, copies } = await open(t, 3)
+  for (let i = 0; i < 30; i++) copies[i % 3]!.write(`${i}`)
+  const lines = await read(runtime)
+  t.same(
+    textsOf(lines),
+    Array.from({ length: 30 }, (_, i) => `${i}`),
+  )
+  t.same(new Set(lines.map(({ instance }) => instance)), new Set(copies.map(({ pod }) => pod)))
+  t.same(textsOf(await read(runtime, { lines: 4 })), ['26', '27', '28', '29'])
+})
+
+t.test('what a copy wrote before it was started again is there', async (t) => {
+  const { runtime, copies } = await open(t)
+  copies[0]!.write('before')
+  copies[0]!.exit(1)
+  await until(() => copies.length === 2)
+  copies[1]!.write('after')
+  await whenState(runtime, ({ ready }) => ready === 1)
+  t.same(textsOf(await read(runtime)), ['before', 'after'])
+})
+
+t.test('lines are followed over restarts of a copy, none lost, none twice', async (t) => {
+  const { runtime, copies } = await open(t)
+  const texts = follow(t, runtime)
+  const written: string[] = []
+  for (let i = 0; i < 4; i++) {
+    await until(() => copies.length === i + 1)
+    for (const word of ['a', 'b', 'c']) {
+      copies[i]!.write(`${word}${i}`)
+      written.push(`${word}${i}`)
+    }
+    await until(() => texts.length === written.length)
+    copies[i]!.exit(1)
+  }
+  t.same(texts, written)
+})
+
+t.test('a connection that breaks is made again where it was', async (t) => {
+  const { api, runtime, copies } = await open(t)
+  copies[0]!.write('one')
+  copies[0]!.write('two')
+  const cut: (() => void)[] = []
+  let asked = 0
+  api.intercept = (url, request) => {
+    if (!url.pathname.endsWith('/log')) return false
+    cut.push(() => request.socket.destroy())
+    return ++asked === 3
+  }
+  const texts = follow(t, runtime)
+  await until(() => asked === 2 && texts.length === 2)
+  copies[0]!.write('three')
+  await until(() => texts.length === 3)
+  cut[1]!()
+  await until(() => asked === 3)
+  copies[0]!.write('four')
+  cut[2]!()
+  await until(() => texts.length === 4)
+  t.same(texts, ['one', 'two', 'three', 'four'])
+})
+
+t.test('whoever wants none of what is there is told what comes', async (t) => {
+  const { runtime, copies } = await open(t)
+  for (const text of ['one', 'two']) copies[0]!.write(text)
+  const texts = follow(t, runtime, { lines: 0 })
+  // What is written before it follows is of no interest, nor of harm.
+  const timer = setInterval(() => copies[0]!.write('more'), 10)
+  await until(() => texts.length > 2)
+  clearInterval(timer)
+  t.ok(texts.every((text) => text === 'more'))
+})
+
+t.test('a reader that is slow gets every line all the same', async (t) => {
+  const { runtime, copies } = await open(t)
+  const count = 20_000
+  const stop = new AbortController()
+  const lines = runtime.logs(WORKLOAD, { follow: true, signal: stop.signal })
+  let next = 0
+  copies[0]!.write('0')
+  for await (const { text } of lines) {
+    if (next === 0) for (let i = 1; i < count; i++) copies[0]!.write(`${i}`)
+    if (text !== `${next++}`) t.fail(`got ${text} in place of ${next - 1}`)
+    if (next % 5000 === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    if (next === count) stop.abort()
+  }
+  t.equal(next, count)
+})
+
+t.test('refused access to logs is an error that says what it takes', async (t) => {
+  const { api, runtime } = await open(t)
+  api.intercept = (url, _, response) => {
+    if (!url.pathname.endsWith('/log')) return false
+    answerStatus(response, 403, 'pods "a" is forbidden')
+    return true
+  }
+  await t.rejects(
+    read(runtime),
+    /cannot read Kubernetes pods\/log: access is denied; grant the verbs get on pods\/log of the core API group ""/,
+  )
+})
+
+t.test('a reader that leaves leaves no connection', async (t) => {
+  const { api, runtime, copies } = await open(t)
+  const open_: Promise<unknown>[] = []
+  api.intercept = (url, _, response) => {
+    if (url.searchParams.has('follow'))
+      open_.push(new Promise((resolve) => response.on('close', resolve)))
+    return false
+  }
+  copies[0]!.write('one')
+  const { signal } = new AbortController()
+  const timer = setInterval(() => copies[0]!.write('more'), 5)
+  t.teardown(() => clearInterval(timer))
+  for await (const { text } of runtime.logs(WORKLOAD, { follow: true, signal }))
+    if (text === 'more' && open_.length > 0) break
+  await Promise.all(open_)
+  t.equal(open_.length, 1)
+})

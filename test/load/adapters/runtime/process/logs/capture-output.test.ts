@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import {
+  ANSWERS,
+  makeWorkload,
+  openProcessRuntime,
+  startRunning,
+} from '../../../../../fixtures/process-runtime.ts'
+import { until } from '../../../../../fixtures/raw-backend.ts'
+
+t.test('10 000 lines a second: all are told, in order, within 100 ms', async (t) => {
+  const { runtime, warnings } = openProcessRuntime(t)
+  const source = `${ANSWERS}
+    let line = 0
+    const timer = setInterval(() => {
+      for (let i = 0; i < 100; i++) console.log(line++ + ' ' + Date.now() + ' ' + 'x'.repeat(100))
+      if (line === 20000) clearInterval(timer)
+    }, 10)`
+  const workload = makeWorkload(t, source)
+  const stop = new AbortController()
+  await runtime.apply(workload)
+  const numbers: number[] = []
+  const lags: number[] = []
+  for await (const { text } of runtime.logs(workload, { follow: true, signal: stop.signal })) {
+    if (text.startsWith('up')) continue
+    const [number, timeMs] = text.split(' ')
+    numbers.push(Number(number))
+    lags.push(Date.now() - Number(timeMs))
+    if (numbers.length === 20_000) stop.abort()
+  }
+  t.ok(numbers.every((number, index) => number === index))
+  lags.sort((a, b) => a - b)
+  t.ok(lags[lags.length >> 1]! <= 100, `median of ${lags[lags.length >> 1]} ms`)
+  t.comment(`p99 ${lags[Math.floor(lags.length * 0.99)]} ms`)
+  t.notOk(warnings.some((warning) => warning.includes('slowed down')))
+})
+
+t.test('a copy that floods its log is slowed down, and leaves others alone', async (t) => {
+  const { runtime, warnings } = openProcessRuntime(t)
+  const source = `${ANSWERS}
+    require('node:child_process').spawn('yes', { stdio: ['ignore', 'inherit', 'inherit'] })`
+  const workload = makeWorkload(t, source)
+  await startRunning(runtime, workload)
+  await until(() => warnings.some((warning) => warning.includes('it writes more than its log')))
+  const before = process.cpuUsage()
+  let longestMs = 0
+  for (let i = 0; i < 50; i++) {
+    const beginMs = performance.now()
+    await delay(20)
+    longestMs = Math.max(longestMs, performance.now() - beginMs - 20)
+  }
+  const { user, system } = process.cpuUsage(before)
+  t.ok((user + system) / 1e6 < 0.6, 'less than half a core')
+  t.comment(`${(user + system) / 1e6} s of CPU, longest turn ${longestMs} ms`)
+  await runtime.remove(workload)
+})

@@ -1,0 +1,135 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { whenState } from '../../../../contracts/runtime.ts'
+import {
+  ANSWERS,
+  FAILS,
+  makeWorkload,
+  openProcessRuntime,
+  startRunning,
+} from '../../../../fixtures/process-runtime.ts'
+import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
+
+t.test(
+  'pauses between failures grow, up to the longest, and five in a row are enough',
+  async (t) => {
+    const { runtime } = openProcessRuntime(t, { limits: { pauseMinMs: 50, pauseMaxMs: 150 } })
+    const workload = makeWorkload(t, FAILS)
+    const timesMs = new Map<number, number>()
+    runtime.watch(({ retries }) => {
+      if (!timesMs.has(retries)) timesMs.set(retries, performance.now())
+    })
+    await runtime.apply(workload)
+    t.match(await whenState(runtime, ({ status }) => status === 'error'), {
+      retries: 5,
+      ready: 0,
+      error: /^ended with exit code 1; its last line: Error: boom$/,
+    })
+    const betweenMs = [1, 2, 3, 4].map(
+      (retries) => timesMs.get(retries + 1)! - timesMs.get(retries)!,
+    )
+    for (const [index, leastMs] of [50, 100, 150, 150].entries()) t.ok(betweenMs[index]! >= leastMs)
+  },
+)
+
+t.test('what fails soon after it was ready counts on; later it counts anew', async (t) => {
+  const source = `${ANSWERS}; setTimeout(() => process.exit(1), 60)`
+  for (const steadyMs of [60_000, 1]) {
+    const { runtime } = openProcessRuntime(t, { limits: { steadyMs } })
+    let most = 0
+    let starts = 0
+    let wasReady = false
+    const done = new Promise<void>((resolve) => {
+      runtime.watch(({ retries, status }) => {
+        most = Math.max(most, retries)
+        if (status === 'running' && !wasReady) starts++
+        wasReady = status === 'running'
+        if (status === 'error' || starts === 6) resolve()
+      })
+    })
+    await runtime.apply(makeWorkload(t, source))
+    await done
+    if (steadyMs === 1) t.ok(most < 5, 'it goes on')
+    else t.equal(most, 5, 'it counts as failed')
+    await runtime.close()
+  }
+})
+
+t.test(
+  'that a copy was started again is told of the next one that runs, and how it ended',
+  async (t) => {
+    const { runtime } = openProcessRuntime(t)
+    const flag = join(makeTempFolder(t, 'flag'), 'flag')
+    const once = `if (!require('node:fs').existsSync(${JSON.stringify(flag)})) {
+    require('node:fs').writeFileSync(${JSON.stringify(flag)}, '')
+    console.log('no table'); process.exit(7)
+  }`
+    await runtime.apply(makeWorkload(t, `${once}; ${ANSWERS}`))
+    const state = await whenState(runtime, ({ status }) => status === 'running')
+    t.match(state, { restarts: 1, lastFailure: 'ended with exit code 7; its last line: no table' })
+    t.notOk('error' in state)
+  },
+)
+
+t.test('a revision that was ready before is started again until its cause is gone', async (t) => {
+  const flag = join(makeTempFolder(t, 'flag'), 'database')
+  const needs = `if (!require('node:fs').existsSync(${JSON.stringify(flag)})) process.exit(1)`
+  const end = join(makeTempFolder(t, 'end'), 'now')
+  const ends = `setInterval(() => require('node:fs').existsSync('${end}') && process.exit(1), 5)`
+  const source = `${needs}; ${ANSWERS}; ${ends}`
+  const isFailed = ({ status, retries }: { status: string; retries: number }) =>
+    status === 'error' && retries >= 7
+  for (const wasReady of [true, false]) {
+    const { runtime } = openProcessRuntime(t, { limits: { pauseMaxMs: 10 } })
+    // Under this server, or under the one before.
+    if (!wasReady) writeFileSync(flag, '')
+    await runtime.apply({ ...makeWorkload(t, source), ...(wasReady && { wasReady }) })
+    if (!wasReady) {
+      await whenState(runtime, ({ status }) => status === 'running')
+      rmSync(flag)
+      writeFileSync(end, '')
+    }
+    await whenState(runtime, isFailed)
+    rmSync(end, { force: true })
+    writeFileSync(flag, '')
+    t.match(await whenState(runtime, ({ status }) => status === 'running'), { ready: 1 })
+    await runtime.close()
+    rmSync(flag)
+  }
+})
+
+t.test('copies that were given up start again where their revision is applied again', async (t) => {
+  const { runtime } = openProcessRuntime(t)
+  const workload = makeWorkload(t, FAILS)
+  await runtime.apply(workload)
+  await whenState(runtime, ({ status }) => status === 'error')
+  await runtime.apply(workload)
+  await whenState(runtime, ({ status, retries }) => status === 'starting' && retries > 0)
+  t.match(await whenState(runtime, ({ status }) => status === 'error'), { retries: 5 })
+})
+
+t.test(
+  'a copy that ends by itself is known until the next one is ready, or it is ended',
+  async (t) => {
+    const { runtime, doors } = openProcessRuntime(t)
+    const end = join(makeTempFolder(t, 'end'), 'now')
+    const isOver = `require('node:fs').existsSync('${end}')`
+    const workload = makeWorkload(
+      t,
+      `${ANSWERS}; setInterval(() => ${isOver} && process.exit(1), 5)`,
+    )
+    const fallen = () => doors.fallen.get(workload.name)?.length
+    for (const isLast of [false, true]) {
+      await startRunning(runtime, workload)
+      t.equal(fallen() ?? 0, 0)
+      writeFileSync(end, '')
+      await whenState(runtime, ({ status }) => status === 'error')
+      t.equal(fallen(), 1)
+      t.same(doors.addresses.get(workload.name), [])
+      if (!isLast) rmSync(end)
+    }
+    await runtime.remove(workload)
+    t.equal(fallen(), 0)
+  },
+)

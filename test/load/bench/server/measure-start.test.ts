@@ -1,0 +1,29 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { compareGoals } from '../../../../bench/report/goals.ts'
+import {
+  measureServer,
+  measureStart,
+  READY_MS,
+  toStartGoals,
+} from '../../../../bench/server/measure-start.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+/** The second that `mx server` has is that of a machine where the gateway alone takes a fifth of one; this one may be busy. */
+const TIMES_GATEWAY = 5
+const TRIES = 5
+t.setTimeout(TRIES * 30_000)
+
+t.test('mx server is ready within a second, and takes 150 MB at most', async (t) => {
+  const folder = makeTempFolder(t, 'start')
+  const told: string[] = []
+  for (let i = 0; i < TRIES; i++) {
+    const start = await measureServer([`--data_dir=${join(folder, String(i))}`])
+    const gateway = await measureStart(['api'], '/')
+    const mostMs = Math.max(READY_MS, Math.round(TIMES_GATEWAY * gateway.readyMs))
+    const { lines, passed } = compareGoals(toStartGoals('mx server', start, mostMs))
+    if (passed) return
+    told.push(lines.join('; '))
+  }
+  t.fail(told.join('\n'))
+})

@@ -1,0 +1,74 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createAuthorizer } from '../../../../core/auth/authorizer.ts'
+import { OpenCalls } from '../../../../core/auth/revocable-calls.ts'
+import { createAccount, createRule, MemoryAuthSource } from '../../../fixtures/auth-source.ts'
+
+const resource = { type: 'service', name: 'greeter', endpoint: 'A.Watch' }
+const NOBODY = { id: 'nobody', access: 'DENIED' } as const
+
+function open(t: Test) {
+  const source = new MemoryAuthSource()
+  const gate = createAuthorizer(source)
+  const calls = new OpenCalls(gate)
+  t.teardown(() => {
+    calls.close()
+    gate.close()
+  })
+  const ended: string[] = []
+  const add = async (name: string, options?: Parameters<typeof source.issue>[1]) => {
+    const token = await source.issue(createAccount(), options)
+    const given = { metadata: `authorization: Bearer ${token}\r\n`, resource, domain: 'mx' }
+    await gate.judge({ namespace: 'mx', account: undefined, resource })
+    const session = await gate.identify(token)
+    return calls.add(given, session, ({ code }) => void ended.push(`${name} ${code}`))
+  }
+  const change = (rule: Parameters<typeof createRule>[0]) =>
+    new Promise<void>((resolve) => {
+      const alive = setInterval(() => {}, 1000)
+      const stop = gate.onChange(() => {
+        stop()
+        clearInterval(alive)
+        resolve()
+      })
+      source.setRules('mx', createRule(rule))
+    })
+  return { calls, add, ended, change }
+}
+
+t.test('an open call ends once, when it is granted no longer', async (t) => {
+  const { add, ended, change } = open(t)
+  await add('a')
+  await change(NOBODY)
+  t.same(ended, ['a 401'])
+  await change({})
+  await change(NOBODY)
+  t.same(ended, ['a 401'])
+})
+
+t.test('a call that is over is not ended any more, nor is one behind closing', async (t) => {
+  const { calls, add, ended, change } = open(t)
+  const over = await add('a')
+  await add('b')
+  over()
+  await change(NOBODY)
+  t.same(ended, ['b 401'])
+  await change({})
+  await add('c')
+  calls.close()
+  await change(NOBODY)
+  t.same(ended, ['b 401'])
+})
+
+t.test('a timer that comes before the end of its token looks again', async (t) => {
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  const { add, ended } = open(t)
+  // Clocks may differ by 30 s: it ends in one to two seconds.
+  await add('a', { lifeS: 1, nowMs: now() - 29_000 })
+  Date.now = () => now() - 500
+  while (ended.length === 0) await delay(10)
+  t.same(ended, ['a 401'])
+})

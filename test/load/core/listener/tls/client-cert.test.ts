@@ -1,0 +1,242 @@
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { connect as connectHttp2 } from 'node:http2'
+import { get } from 'node:https'
+import { join } from 'node:path'
+import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls'
+import t from 'tap'
+import type { ListenerOptions } from '../../../../../core/listener/listener.ts'
+import { createNodeListener } from '../../../../../core/listener/node/listener.ts'
+import { loadClientCa } from '../../../../../core/listener/tls/client-ca.ts'
+import { loadTls } from '../../../../../core/listener/tls/tls.ts'
+import { createUwsListener } from '../../../../../core/listener/uws/listener.ts'
+import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
+import { createAuthority } from '../../../../fixtures/client-authority.ts'
+import { openListener } from '../../../../fixtures/open-listener.ts'
+import { until } from '../../../../fixtures/raw-backend.ts'
+import type { Teardown } from '../../../../fixtures/teardown.ts'
+
+const root = createAuthority('root')
+const middle = root.createAuthority('middle')
+const alice = root.issue('alice')
+const bob = middle.issue('bob')
+const stranger = createAuthority('other').issue('mallory')
+
+interface Shown {
+  readonly cert?: string
+  readonly key?: string
+}
+
+async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerOptions> = {}) {
+  const folder = createCertificateFolder()
+  const tls = loadTls([folder.write('server', createCertificate(['a.test']))])
+  const file = join(folder.path, 'clients.pem')
+  const replace = (pem: string) => writeFileSync(file, pem)
+  replace(root.cert)
+  const warnings: string[] = []
+  const warn = (message: string) => warnings.push(message)
+  const clientCa = loadClientCa(file, { isOptional, warn, settleMs: 1 })
+  t.teardown(async () => {
+    clientCa.close()
+    await tls.close()
+    folder.remove()
+  })
+  const listener = await openListener(
+    t,
+    createNodeListener,
+    (x) => x.reply(200, JSON.stringify(x.headers.flat)),
+    { tls, clientCa, ...options },
+  )
+  return { ...listener, tls, clientCa, warnings, replace }
+}
+
+/** The fields that a request over HTTP/1.1 arrives with; undefined: the connection was refused. */
+async function ask(
+  port: number,
+  { cert, key }: Shown,
+  headers = {},
+): Promise<string[] | undefined> {
+  const options = {
+    port,
+    host: '127.0.0.1',
+    agent: false,
+    rejectUnauthorized: false,
+    headers,
+    ...(cert && { cert, key: key! }),
+  }
+  try {
+    const [reply] = await once(get(options), 'response')
+    return JSON.parse(Buffer.concat(await reply.toArray()).toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** The same over HTTP/2. */
+async function ask2(port: number, { cert, key }: Shown): Promise<string[] | undefined> {
+  const client = connectHttp2(`https://127.0.0.1:${port}`, {
+    rejectUnauthorized: false,
+    ...(cert && { cert, key: key! }),
+  })
+  try {
+    client.on('error', () => {})
+    const stream = client.request({ ':path': '/', 'client-cert': ':AAAA:' })
+    return JSON.parse(Buffer.concat(await stream.toArray()).toString())
+  } catch {
+    return undefined
+  } finally {
+    client.destroy()
+  }
+}
+
+interface Resumed {
+  readonly text: string
+  readonly isReused: boolean
+  /** The last one that the server offered. */
+  readonly session: Buffer | undefined
+}
+
+/** Asks over the protocol offered, with the session of an earlier connection. */
+async function askWith(
+  port: number,
+  { cert, key }: Shown,
+  version: SecureVersion,
+  ALPNProtocols: string[],
+  session?: Buffer,
+): Promise<Resumed> {
+  const socket: TLSSocket = connectTls({
+    port,
+    host: '127.0.0.1',
+    servername: 'a.test',
+    rejectUnauthorized: false,
+    minVersion: version,
+    maxVersion: version,
+    ALPNProtocols,
+    ...(session && { session }),
+    ...(cert && { cert, key: key! }),
+  })
+  let offered: Buffer | undefined
+  socket.on('session', (next) => {
+    offered = next
+  })
+  await once(socket, 'secureConnect')
+  const isReused = socket.isSessionReused()
+  if (socket.alpnProtocol === 'h2') {
+    const client = connectHttp2('https://a.test', { createConnection: () => socket })
+    const stream = client.request({ ':path': '/' })
+    const text = Buffer.concat(await stream.toArray()).toString()
+    client.destroy()
+    return { text, isReused, session: offered ?? socket.getSession() }
+  }
+  socket.write('GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n')
+  const text = Buffer.concat(await socket.toArray()).toString()
+  return { text, isReused, session: offered ?? socket.getSession() }
+}
+
+const toBinary = (pem: string) => `:${new X509Certificate(pem).raw.toString('base64')}:`
+
+t.test('who must show a certificate is let in with one of the authority alone', async (t) => {
+  const { port, served } = await open(t, false)
+  for (const asking of [ask, ask2]) {
+    t.same(await asking(port, alice), ['client-cert', toBinary(alice.cert)], asking.name)
+    t.equal(await asking(port, {}), undefined)
+    t.equal(await asking(port, stranger), undefined)
+    t.equal(await asking(port, bob), undefined, 'the authority between is not known')
+  }
+  t.equal(served.length, 2)
+})
+
+t.test('the chain between is told, without the authority that ends it', async (t) => {
+  const { port } = await open(t, false)
+  const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
+  const expected = ['client-cert', toBinary(bob.cert), 'client-cert-chain', toBinary(middle.cert)]
+  t.same(await ask(port, shown), expected)
+  t.same(await ask2(port, shown), expected)
+})
+
+t.test('no session is resumed: each connection shows its certificate, and the chain', async (t) => {
+  const { port } = await open(t, false)
+  const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
+    for (const protocol of ['http/1.1', 'h2']) {
+      const first = await askWith(port, shown, version, [protocol])
+      t.ok(first.session, `${version} ${protocol}`)
+      const second = await askWith(port, shown, version, [protocol], first.session)
+      t.equal(second.isReused, false, `${version} ${protocol}`)
+      t.match(second.text, `"client-cert-chain","${toBinary(middle.cert)}"`)
+    }
+})
+
+t.test('what clients claim to be is dropped, with and without certificates', async (t) => {
+  const claims = {
+    'client-cert': ':AAAA:',
+    'Client-Cert-Chain': ':AAAA:',
+    client_cert: ':AAAA:',
+    'x-a': '1',
+    connection: 'close, client-cert',
+  }
+  const { port } = await open(t, true)
+  t.same(await ask(port, alice, claims), ['x-a', '1', 'client-cert', toBinary(alice.cert)])
+  t.same(await ask(port, {}, claims), ['x-a', '1'])
+})
+
+t.test('where it is optional, a wrong certificate is refused all the same', async (t) => {
+  const { port, served } = await open(t, true)
+  for (const asking of [ask, ask2]) {
+    t.same(await asking(port, {}), [], asking.name)
+    t.equal(await asking(port, stranger), undefined)
+  }
+  t.equal(served.length, 2)
+})
+
+t.test(
+  'other authorities are taken when the file changes, and a wrong file changes nothing',
+  async (t) => {
+    const { port, clientCa, warnings, replace, tls } = await open(t, false)
+    t.ok(await ask(port, alice))
+    replace('nothing')
+    t.throws(
+      () => clientCa.reload(),
+      /^TLS client CA file .*clients.pem holds no certificate in PEM form$/,
+    )
+    await until(() => warnings.length > 0)
+    t.match(warnings[0], /holds no certificate.*; the previous authorities stay in use$/)
+    t.ok(await ask(port, alice))
+    const changed = new Promise<void>((resolve) => clientCa.onChange(resolve))
+    replace(createAuthority('new').cert)
+    await changed
+    t.equal(await ask(port, alice), undefined)
+    t.equal(tls.pairs.length, 1)
+  },
+)
+
+t.test('a file that is missing, or damaged, is named', async (t) => {
+  t.throws(
+    () => loadClientCa('/nowhere/ca.pem'),
+    /^TLS client CA file \/nowhere\/ca.pem cannot be read: /,
+  )
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const file = join(folder.path, 'a.pem')
+  writeFileSync(file, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')
+  t.throws(() => loadClientCa(file), /holds a damaged certificate$/)
+})
+
+t.test('while the file does not load at first, the last authorities judge', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const file = join(folder.path, 'a.pem')
+  const { cert } = createAuthority('kept')
+  const warnings: string[] = []
+  const clientCa = loadClientCa(file, { last: cert, warn: (message) => warnings.push(message) })
+  t.teardown(clientCa.close)
+  t.equal(clientCa.pem, cert)
+  t.match(warnings, [/cannot be read: .*; the previous authorities stay in use$/])
+})
+
+t.test('a listener that cannot ask for certificates does not open', async (t) => {
+  const { clientCa } = await open(t, false)
+  const options = { host: '127.0.0.1', port: 0, clientCa, handle: () => {} }
+  await t.rejects(createUwsListener(options), /use the node listener/)
+})

@@ -1,0 +1,54 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { rereadFile } from '../../../../core/plugin/watch-parsed-file.ts'
+import { createTestEnv } from '../../../../sdk/testing.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+const parse = (text: string): string => {
+  if (text === 'wrong') throw new RangeError('wrong')
+  return text
+}
+
+/** Waits until files that are read again have been looked at once more: one that begins later is by then. */
+async function passCheck(t: Test, file: string): Promise<void> {
+  const { log, messages } = createTestEnv()
+  const other = `${file}-other`
+  writeFileSync(other, 'one')
+  const opened = rereadFile(other, { parse, onChange: () => {}, log })
+  t.teardown(opened.close)
+  writeFileSync(other, 'second')
+  await until(() => messages.length === 1)
+}
+
+t.test('an edit counts within a second, one that is wrong does not', async (t) => {
+  const file = join(makeTempFolder(t, 'keys'), 'lines')
+  const { log, messages } = createTestEnv()
+  const seen: string[] = []
+  const onChange = (text: string): void => void seen.push(text)
+  t.throws(() => rereadFile(file, { parse, onChange, log }), { code: 'ENOENT' })
+  writeFileSync(file, 'wrong')
+  t.throws(() => rereadFile(file, { parse, onChange, log }), { message: 'wrong' })
+  writeFileSync(file, 'one')
+  const opened = rereadFile(file, { parse, onChange, log })
+  t.teardown(opened.close)
+  t.equal(opened.value, 'one')
+  writeFileSync(file, 'second')
+  await until(() => messages.length === 1)
+  writeFileSync(file, 'wrong')
+  await until(() => messages.length === 2)
+  await passCheck(t, file)
+  t.equal(messages.length, 2, 'it is told once')
+  rmSync(file)
+  await until(() => messages.length === 3)
+  writeFileSync(file, 'the last')
+  await until(() => messages.length === 4)
+  t.same(seen, ['second', 'the last'])
+  t.same(messages, [
+    'info: read again',
+    'error: not read; what it said before stays',
+    'error: not read; what it said before stays',
+    'info: read again',
+  ])
+})

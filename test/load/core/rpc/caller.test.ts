@@ -1,0 +1,14 @@
+import t from 'tap'
+import { testCalls } from '../../../contracts/calls.ts'
+import { openCaller, openPort } from '../../../fixtures/rpc-proxy.ts'
+
+for (const form of ['mx', 'http'] as const) {
+  t.test(`${form}: calls`, async (t) => {
+    testCalls(t, {
+      open: async (t, dispatch) => openCaller(t, (await openPort(t, dispatch)).port, form),
+      isFast: form === 'mx',
+      // A window; of the plain form what the sockets of this machine take.
+      maxHeld: form === 'mx' ? 525 : 20_000,
+    })
+  })
+}

@@ -1,0 +1,421 @@
+// What comes over a connection is anything: an error closes that connection only.
+import fc from 'fast-check'
+import t from 'tap'
+import { GatewayError } from '../../../../core/errors.ts'
+import { relayMemory } from '../../../../core/limits/memory-budget.ts'
+import type { IncomingCall, OutgoingCall } from '../../../../core/rpc/call.ts'
+import type { Caller } from '../../../../core/rpc/caller.ts'
+import { deadlines } from '../../../../core/rpc/deadlines.ts'
+import { forwardCall } from '../../../../core/rpc/proxy-call.ts'
+import { ClientConnection } from '../../../../core/rpc/ws/client-connection.ts'
+import { ServerConnection } from '../../../../core/rpc/ws/server-connection.ts'
+import { Upstream } from '../../../../core/upstream/upstream.ts'
+import { turn } from '../../../fixtures/raw-backend.ts'
+import {
+  createKeeper,
+  fromHex,
+  LinkSocket,
+  RecordedCall,
+  readVectors,
+  TestSocket,
+} from '../../../fixtures/rpc.ts'
+import { createPools, makeService } from '../../../fixtures/services.ts'
+
+const OWNER = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
+const FINAL = /^(reply|fail|lost|end|cancel)/
+
+function check(holds: boolean, what: string): void {
+  if (!holds) throw new Error(what)
+}
+
+const { messages } = readVectors()
+const FROM_CALLER = messages.filter(({ from }) => from === 'caller').map(({ hex }) => fromHex(hex))
+const FROM_CALLEE = messages.filter(({ from }) => from === 'callee').map(({ hex }) => fromHex(hex))
+
+/** A header, most often of a frame there is; half of the lengths fit. */
+const frame = fc
+  .record({
+    type: fc.oneof(
+      { weight: 9, arbitrary: fc.integer({ min: 1, max: 8 }) },
+      { weight: 1, arbitrary: fc.nat(255) },
+    ),
+    flags: fc.oneof({ weight: 9, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.nat(255) }),
+    reserved: fc.oneof(
+      { weight: 20, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.nat(0xffff) },
+    ),
+    id: fc.oneof({ weight: 9, arbitrary: fc.nat(6) }, { weight: 1, arbitrary: fc.nat(0xffffffff) }),
+    payload: fc.oneof(
+      fc.uint8Array({ maxLength: 40 }),
+      fc.constant(Buffer.alloc(4)),
+      fc.constant(Buffer.alloc(0)),
+      fc.nat(300).map((length) => Buffer.alloc(length)),
+    ),
+    length: fc.option(fc.oneof(fc.nat(100), fc.nat(0xffffffff)), { freq: 8 }),
+  })
+  .map(({ type, flags, reserved, id, payload, length }) => {
+    const bytes = Buffer.alloc(12 + payload.length)
+    bytes.writeUInt32LE(length ?? payload.length, 0)
+    bytes[4] = type
+    bytes[5] = flags
+    bytes.writeUInt16LE(reserved, 6)
+    bytes.writeUInt32LE(id, 8)
+    bytes.set(payload, 12)
+    return bytes
+  })
+
+/** Valid messages with some bits turned, or cut short. */
+const damaged = (valid: readonly Buffer[]) =>
+  fc
+    .record({
+      frames: fc.array(fc.constantFrom(...valid), { minLength: 1, maxLength: 4 }),
+      flips: fc.array(fc.nat(), { maxLength: 3 }),
+      cut: fc.option(fc.nat(), { freq: 3 }),
+    })
+    .map(({ frames, flips, cut }) => {
+      const bytes = Buffer.concat(frames)
+      for (const flip of flips) {
+        const bit = flip % (bytes.length * 8)
+        bytes[bit >> 3]! ^= 1 << (bit & 7)
+      }
+      return cut === null ? bytes : bytes.subarray(0, cut % bytes.length)
+    })
+
+const input = (valid: readonly Buffer[]) =>
+  fc.array(
+    fc.oneof(
+      fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)),
+      fc.array(frame, { minLength: 1, maxLength: 5 }).map((frames) => Buffer.concat(frames)),
+      { weight: 6, arbitrary: fc.constantFrom(...valid) },
+      damaged(valid),
+    ),
+    { minLength: 1, maxLength: 12 },
+  )
+
+/** What a dispatcher may do with a call at once. */
+function serve(call: IncomingCall, n: number): void {
+  if (n % 5 === 0) call.reply('a: b\r\n', 'x')
+  else if (n % 5 === 1 && call.stream) call.sendData('x')
+  else if (n % 5 === 2) throw new Error('broken')
+}
+
+t.test(
+  'whatever a caller sends, its connection goes on or is closed with a code, and no other one is touched',
+  async (t) => {
+    const other = { socket: new TestSocket(), ...createKeeper() }
+    const bystander = new ServerConnection(other.dispatch)
+    bystander.open(other.socket)
+    bystander.onMessage(FROM_CALLER[0]!, true)
+    let closed = 0
+    let runs = 0
+    fc.assert(
+      fc.property(input(FROM_CALLER), (messages) => {
+        runs++
+        const socket = new TestSocket()
+        const keeper = createKeeper()
+        const connection = new ServerConnection((call) => {
+          keeper.dispatch(call)
+          serve(call, keeper.calls.length)
+        })
+        connection.open(socket)
+        let bytes = 0
+        for (const message of messages) {
+          const before = keeper.calls.length
+          const wasClosed = connection.closed
+          bytes += message.length
+          connection.onMessage(message, true)
+          check(!wasClosed || keeper.calls.length === before, 'served after the close')
+        }
+        check(connection.closed === (socket.closed !== undefined), 'closed and not said')
+        if (connection.closed) {
+          closed++
+          check([1002, 1009].includes(socket.closed!.code), `code ${socket.closed!.code}`)
+          check(connection.pending === 0, 'calls are left')
+        }
+        connection.close()
+        for (const [i, { over }] of keeper.calls.entries()) {
+          check(over, 'a call is not over')
+          check(
+            keeper.events[i]!.filter((event) => FINAL.test(event)).length <= 2,
+            'told too often',
+          )
+        }
+        const out = socket.sent.reduce((sum, { length }) => sum + length, 0)
+        check(out <= bytes * 20 + 1000, `${out} bytes for ${bytes}`)
+      }),
+      { numRuns: 5000 },
+    )
+    t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
+    t.equal(other.socket.closed, undefined)
+    t.strictSame(other.events, [[]])
+    t.equal(bystander.pending, 1)
+    bystander.close()
+    t.equal(deadlines.size, 0)
+  },
+)
+
+t.test(
+  'whatever a callee sends, every call ends once at most, and all end with the connection',
+  async (t) => {
+    let closed = 0
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(input(FROM_CALLEE), async (messages) => {
+        runs++
+        const socket = new TestSocket()
+        const given: unknown[] = []
+        const owner = { ...OWNER, onUnsent: (call: unknown) => given.push(call) }
+        const connection = new ClientConnection(socket, owner)
+        const calls = [false, true, true, false, true].map(
+          (stream, i) => new RecordedCall({ stream, more: i === 2, timeoutMs: 10_000 }),
+        )
+        for (const call of calls) connection.call(call)
+        await turn()
+        for (const message of messages) connection.onMessage(message, true)
+        const silent = socket.closed === undefined || socket.closed.code === 1000
+        check(silent || [1002, 1009].includes(socket.closed!.code), `code ${socket.closed?.code}`)
+        if (!silent) closed++
+        connection.close('end of test')
+        check(connection.pending === 0, 'calls are left')
+        for (const call of calls) {
+          const finals = call.events.filter((event) => FINAL.test(event)).length
+          check(finals === (given.includes(call) ? 0 : 1), `${finals} ends: ${call.events}`)
+          check(finals === 0 || FINAL.test(call.events.at(-1)!), `after the end: ${call.events}`)
+          call.release()
+        }
+      }),
+      { numRuns: 3000 },
+    )
+    t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
+    t.equal(deadlines.size, 0)
+  },
+)
+
+t.test('a length that is never sent takes no memory', async (t) => {
+  const before = process.memoryUsage()
+  for (let i = 0; i < 1000; i++) {
+    const socket = new TestSocket()
+    const connection = new ServerConnection(() => {})
+    connection.open(socket)
+    connection.onMessage(fromHex('000000010100000001000000'), true)
+    t.equal(socket.closed?.code, 1002)
+  }
+  const after = process.memoryUsage()
+  t.ok(after.arrayBuffers - before.arrayBuffers < 16 * 1024 * 1024)
+})
+
+/** No call was or will be served. */
+const GOAWAY_FROM_ALL = '04000000 08000000 00000000 00000000'.replaceAll(' ', '')
+
+/** Gives up what a connection gives back, as a channel does that has no other one. */
+const GIVES_UP = {
+  ...OWNER,
+  onUnsent(call: OutgoingCall) {
+    call.release()
+    call.onLost('unsent', 'the service takes no more calls')
+  },
+}
+
+/** A proxy with one connection to a node, whose program keeps the calls. */
+function openProxied(highBytes?: number) {
+  const [near, far] = LinkSocket.pair(highBytes)
+  const keeper = createKeeper()
+  const node = new ServerConnection(keeper.dispatch)
+  const client = new ClientConnection(near, GIVES_UP)
+  near.receiver = client
+  far.receiver = node
+  node.open(far)
+  const caller: Caller = {
+    pending: 0,
+    call: (call) => client.call(call),
+    drain: () => {},
+    close: () => {},
+  }
+  const upstream = new Upstream('helloworld', {
+    createPool: createPools().createPool,
+    findCaller: () => caller,
+  })
+  upstream.update([makeService('helloworld', ['127.0.0.1:1'])])
+  const dispatch = (call: IncomingCall): void => forwardCall(call, () => upstream)
+  return { dispatch, keeper, client, node, far, active: () => upstream.nodes[0]!.active }
+}
+
+t.test(
+  'whatever a caller sends to a proxy, the node behind it goes on, and so do others',
+  async (t) => {
+    let closed = 0
+    let forwarded = 0
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(input(FROM_CALLER), async (messages) => {
+        runs++
+        const { dispatch, keeper, client, node, active } = openProxied()
+        const bystander = { socket: new TestSocket(), connection: new ServerConnection(dispatch) }
+        bystander.connection.open(bystander.socket)
+        bystander.connection.onMessage(FROM_CALLER[0]!, true)
+        const socket = new TestSocket()
+        const connection = new ServerConnection(dispatch)
+        connection.open(socket)
+        for (const message of messages) connection.onMessage(message, true)
+        if (connection.closed) closed++
+        for (let i = 0; i < 4; i++) await turn()
+        check(!client.closed && !node.closed, 'the connection to the node was closed')
+        forwarded += keeper.calls.length - 1
+        connection.close()
+        for (let i = 0; i < 4; i++) await turn()
+        check(
+          keeper.calls.slice(1).every(({ over }) => over),
+          'a call is not over',
+        )
+        check(active() === 1, `${active()} calls are counted`)
+        keeper.calls[0]!.reply('', 'well')
+        for (let i = 0; i < 4; i++) await turn()
+        check(bystander.connection.pending === 0, 'another caller was touched')
+        check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller has no answer')
+        client.close('')
+      }),
+      { numRuns: 1000 },
+    )
+    t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
+    t.ok(forwarded > 500, `${forwarded} calls`)
+    t.equal(deadlines.size, 0)
+  },
+)
+
+t.test(
+  'whatever a node sends to a proxy, each of its callers has one answer at most',
+  async (t) => {
+    let closed = 0
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(input(FROM_CALLEE), async (messages) => {
+        runs++
+        const { dispatch, client } = openProxied()
+        const [near, far] = LinkSocket.pair()
+        const connection = new ServerConnection(dispatch)
+        const caller = new ClientConnection(near, OWNER)
+        near.receiver = caller
+        far.receiver = connection
+        connection.open(far)
+        const calls = [false, true, true, false, true].map(
+          (stream, i) => new RecordedCall({ stream, more: i === 2, timeoutMs: 10_000 }),
+        )
+        for (const call of calls) caller.call(call)
+        for (let i = 0; i < 4; i++) await turn()
+        for (const message of messages) client.onMessage(message, true)
+        if (client.closed) closed++
+        client.close('end of test')
+        for (let i = 0; i < 4; i++) await turn()
+        check(!caller.closed && !connection.closed, 'the connection to the caller was closed')
+        for (const { events } of calls) {
+          const finals = events.filter((event) => FINAL.test(event)).length
+          check(finals === 1, `${finals} ends: ${events}`)
+          check(FINAL.test(events.at(-1)!), `after the end: ${events}`)
+        }
+        caller.close('')
+      }),
+      { numRuns: 1000, examples: [[[fromHex(GOAWAY_FROM_ALL)]]] },
+    )
+    t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
+    t.equal(deadlines.size, 0)
+  },
+)
+
+for (const between of ['', ' and a proxy between them'])
+  t.test(
+    `two ends of ours${between}, whatever their programs do, never break the rules, and lose nothing`,
+    async (t) => {
+      const step = fc.tuple(fc.nat(9), fc.nat(7), fc.nat(9))
+      let delivered = 0
+      let finished = 0
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 80, maxLength: 150 }),
+          fc.constantFrom(200, 5000, 1_000_000),
+          async (steps, highBytes) => {
+            const [near, far] = LinkSocket.pair(highBytes)
+            const proxied = between === '' ? undefined : openProxied(highBytes)
+            const keeper = proxied?.keeper ?? createKeeper()
+            const server = new ServerConnection(proxied?.dispatch ?? keeper.dispatch)
+            const client = new ClientConnection(near, OWNER)
+            near.receiver = client
+            far.receiver = server
+            server.open(far)
+            const calls: RecordedCall[] = []
+            const up: number[] = []
+            const down: number[] = []
+            for (const [what, which, how] of steps) {
+              const size = [0, 1, 60, 1000, 70_000, 140_000, 300_000][how % 7]!
+              const call = calls[which]
+              const served = keeper.calls[which]
+              if (what <= 1) {
+                up.push(0)
+                down.push(0)
+                calls.push(
+                  new RecordedCall({
+                    stream: how % 3 > 0,
+                    more: how % 2 > 0,
+                    body: '',
+                    timeoutMs: 0,
+                  }),
+                )
+                client.call(calls.at(-1)!)
+              } else if (
+                what === 2 &&
+                call?.more &&
+                !call.halfClosed &&
+                call.carrier !== undefined
+              ) {
+                if (call.sendData(`${up[which]} ${'.'.repeat(size)}`)) up[which]!++
+              } else if (what === 3 && served?.stream && !served.over) {
+                if (served.sendData(`${down[which]} ${'.'.repeat(size)}`)) down[which]!++
+              } else if (what === 4) call?.consumed(size)
+              else if (what === 5) served?.consumed(size)
+              else if (what === 6 && how < 3) call?.cancel()
+              else if (what === 6) call?.endData()
+              else if (what === 7 && served !== undefined && !served.over) {
+                if (how < 3) served.fail(new GatewayError('s', 500, 'x'))
+                else if (down[which] === 0) served.reply('', '.'.repeat(size))
+                else served.endData()
+              } else if (what >= 8) await turn()
+            }
+            for (let i = 0; i < 100; i++) await turn()
+            const isClosed = client.closed || server.closed || proxied?.client.closed
+            check(!isClosed && !proxied?.node.closed, 'a connection was closed')
+            for (const [i, call] of calls.entries()) {
+              const numbers = call.events.filter((event) => event.startsWith('data ')).map(toNumber)
+              check(
+                numbers.every((n, at) => n === at),
+                `out of order: ${numbers}`,
+              )
+              if (call.events.at(-1) === 'end') check(numbers.length === down[i], 'bodies are lost')
+              delivered += numbers.length
+              if (FINAL.test(call.events.at(-1) ?? '')) finished++
+            }
+            for (const [i, events] of keeper.events.entries()) {
+              const numbers = events.filter((event) => event.startsWith('data ')).map(toNumber)
+              check(
+                numbers.every((n, at) => n === at),
+                `out of order: ${numbers}`,
+              )
+              if (events.includes('end')) check(numbers.length === up[i], 'bodies are lost')
+              delivered += numbers.length
+            }
+            const running = keeper.calls.filter(({ over }) => !over).length
+            check(proxied === undefined || proxied.active() === running, 'nodes are counted wrong')
+            client.close('')
+            for (let i = 0; i < 4; i++) await turn()
+            proxied?.client.close('')
+            check(relayMemory.usedBytes === 0, `${relayMemory.usedBytes} bytes are counted`)
+          },
+        ),
+        { numRuns: 300 },
+      )
+      t.ok(delivered > 500, `${delivered} bodies`)
+      t.ok(finished > 100, `${finished} calls`)
+    },
+  )
+
+function toNumber(event: string): number {
+  return Number.parseInt(event.slice(5), 10)
+}

@@ -1,0 +1,513 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Dispatch, OutgoingCall } from '../../../../../core/rpc/call.ts'
+import { deadlines } from '../../../../../core/rpc/deadlines.ts'
+import { Channel, type ChannelOptions } from '../../../../../core/rpc/ws/channel.ts'
+import { createCertificate } from '../../../../fixtures/certificates.ts'
+import { turn, until } from '../../../../fixtures/raw-backend.ts'
+import { createKeeper, RecordedCall } from '../../../../fixtures/rpc.ts'
+import { openRpcService } from '../../../../fixtures/rpc-service.ts'
+
+const echo: Dispatch = (call) => call.reply('', call.body)
+
+function openChannel(t: Test, port: number, options: Partial<ChannelOptions> = {}): Channel {
+  const channel = new Channel({ host: '127.0.0.1', port, ...options })
+  t.teardown(() => channel.close())
+  return channel
+}
+
+function send(channel: Channel, fields: Partial<OutgoingCall> = {}): RecordedCall {
+  const call = new RecordedCall(fields)
+  channel.call(call)
+  return call
+}
+
+/** Resolves with the events of a call once it has some. */
+async function settle(call: RecordedCall, events = 1): Promise<string[]> {
+  await until(() => call.events.length >= events)
+  return call.events
+}
+
+/** A server that accepts connections and leaves the rest to `onSocket`. */
+async function openTcp(t: Test, onSocket: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    onSocket(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A loopback port nobody listens on. */
+async function closedPort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+t.test(
+  'it connects when there is a call for it, and carries all of them over one connection',
+  async (t) => {
+    const service = await openRpcService(t, echo)
+    const channel = openChannel(t, service.port)
+    await turn()
+    t.equal(service.sockets.length, 0)
+    t.notOk(channel.connected)
+    const calls = Array.from({ length: 1000 }, (_, i) => send(channel, { body: String(i) }))
+    t.equal(channel.pending, 1000)
+    await until(() => channel.pending === 0)
+    t.ok(channel.connected)
+    for (const [i, { events }] of calls.entries()) t.strictSame(events, [`reply "" ${i}`])
+    t.equal(service.sockets.length, 1)
+    const [request] = service.requests
+    t.equal(request!.url, '/.mx/rpc')
+    t.equal(request!.headers['sec-websocket-protocol'], 'mx.rpc.1')
+    t.equal(request!.headers['sec-websocket-extensions'], undefined, 'no compression')
+  },
+)
+
+t.test('bodies of 16 MiB go both ways', async (t) => {
+  const service = await openRpcService(t, echo)
+  const channel = openChannel(t, service.port)
+  const body = Buffer.alloc(16 * 1024 * 1024 - 100, 'x')
+  let length = 0
+  const call = new RecordedCall({ body })
+  call.onReply = (_metadata, reply) => {
+    if (Buffer.from(reply).equals(body)) length = reply.length
+    call.events.push('same')
+  }
+  channel.call(call)
+  await settle(call)
+  t.equal(length, body.length)
+})
+
+t.test('frames of callers are masked with a key of zero', async (t) => {
+  let received = Buffer.alloc(0)
+  const service = await openRpcService(t, echo, {
+    onSocket: (socket) => {
+      // Below the library, which takes the mask off.
+      const tcp = (socket as unknown as { _socket: Socket })._socket
+      tcp.prependListener('data', (chunk: Buffer) => {
+        received = Buffer.concat([received, chunk])
+      })
+    },
+  })
+  const channel = openChannel(t, service.port)
+  send(channel)
+  await until(() => received.length >= 70)
+  t.ok(received.includes('helloworldHelloworld.Call{"name":"John"}'))
+})
+
+t.test('a call with more bodies may be made before there is a connection', async (t) => {
+  const { dispatch, events, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port)
+  const call = send(channel, { more: true, stream: true, body: '' })
+  t.equal(call.sendData('1'), false, 'not yet')
+  call.consumed(1)
+  t.strictSame(await settle(call), ['credit'])
+  t.equal(call.sendData('1'), true)
+  call.endData()
+  await until(() => events[0]?.length === 2)
+  t.strictSame(events[0], ['data 1', 'end'])
+  calls[0]!.sendData('2')
+  calls[0]!.endData()
+  t.strictSame(await settle(call, 3), ['credit', 'data 2', 'end'])
+  const short = openChannel(t, service.port)
+  const ended = send(short, { more: true, body: 'only' })
+  ended.endData()
+  await until(() => calls.length === 2)
+  t.equal(calls[1]!.more, false, 'its end was known when it was sent')
+})
+
+t.test(
+  'a node that cannot be reached fails the calls that wait; only another call tries again',
+  async (t) => {
+    let connections = 0
+    const port = await openTcp(t, (socket) => {
+      connections++
+      socket.destroy()
+    })
+    const channel = openChannel(t, port)
+    const calls = [send(channel), send(channel, { timeoutMs: 60_000 })]
+    for (const call of calls) t.strictSame(await settle(call), ['lost connect'])
+    t.match(calls[0]!.lost!.detail, `no connection to 127.0.0.1:${port}: socket hang up`)
+    t.equal(connections, 1)
+    t.equal(channel.pending, 0)
+    t.equal(deadlines.size, 0)
+    const again = send(channel)
+    t.strictSame(await settle(again), ['lost connect'])
+    t.equal(connections, 2)
+    const refused = openChannel(t, await closedPort())
+    const call = send(refused)
+    await settle(call)
+    t.match(call.lost, { kind: 'connect', detail: /ECONNREFUSED/ })
+  },
+)
+
+t.test(
+  'a node that does not answer the handshake in time cannot be reached; one that answers wrongly speaks something else',
+  async (t) => {
+    const mute = openChannel(t, await openTcp(t, () => {}), { connectTimeoutMs: 30 })
+    const one = send(mute)
+    await settle(one)
+    t.match(one.lost, { kind: 'connect', detail: /no answer within 30 ms$/ })
+
+    const service = await openRpcService(t, echo, { protocol: false })
+    const other = openChannel(t, service.port)
+    const two = send(other)
+    await settle(two)
+    t.match(two.lost, { kind: 'foreign', detail: /no subprotocol/ })
+
+    const elsewhere = openChannel(t, service.port, { path: '/other' })
+    const three = send(elsewhere)
+    await settle(three)
+    t.match(three.lost, { kind: 'foreign', detail: /it answered 400 in place of a WebSocket$/ })
+  },
+)
+
+t.test('what answers in another protocol is told apart from what is not well', async (t) => {
+  const rows: [string, string, RegExp][] = [
+    ['HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n', 'foreign', /it answered 404 in place/],
+    ['HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nlate', 'foreign', /it answered 200 in place/],
+    ['HTTP/1.0 501 Not Implemented\r\n\r\n', 'foreign', /it answered 501 in place/],
+    ['HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n', 'connect', /answered 503/],
+    ['220 smtp.test ready\r\n', 'foreign', /Parse Error/],
+  ]
+  for (const [answer, kind, detail] of rows) {
+    const port = await openTcp(t, (socket) => socket.once('data', () => socket.write(answer)))
+    const call = send(openChannel(t, port))
+    await settle(call)
+    t.match(call.lost, { kind, detail }, answer)
+  }
+})
+
+t.test('a stream without a body stays one, also when it ends before it is sent', async (t) => {
+  const { dispatch, calls, events } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port)
+  const stream = { stream: true, more: true, body: '' }
+  send(channel, stream).endData()
+  await until(() => events[0]?.length === 1)
+  t.ok(calls[0]!.more)
+  t.strictSame(events[0], ['end'])
+  const second = send(channel, stream)
+  second.endData()
+  t.throws(() => second.sendData('late'), /no body may follow/)
+  await until(() => events[1]?.length === 1)
+  t.strictSame(events[1], ['end'])
+  const whole = send(channel, { ...stream, body: 'all' })
+  whole.endData()
+  await until(() => calls.length === 3)
+  t.strictSame([String(calls[2]!.more), events[2]], ['true', ['end']])
+})
+
+t.test('while it waits for a connection a call may be cancelled, and its time runs', async (t) => {
+  const port = await openTcp(t, () => {})
+  const channel = openChannel(t, port, { maxWaiting: 3 })
+  const late = send(channel, { timeoutMs: 30 })
+  const cancelled = send(channel, { timeoutMs: 60_000 })
+  const waiting = send(channel)
+  const full = send(channel, { timeoutMs: 60_000 })
+  t.match(full.lost, { kind: 'full', detail: 'too many calls wait' })
+  cancelled.cancel()
+  t.equal(channel.pending, 2)
+  await settle(late)
+  t.match(late.lost, { kind: 'timeout', detail: /^no connection to 127.0.0.1/ })
+  t.equal(channel.pending, 1)
+  t.equal(deadlines.size, 0)
+  channel.close()
+  t.match(waiting.lost, { kind: 'connect', detail: 'the channel was closed' })
+  t.strictSame(cancelled.events, [])
+})
+
+t.test('more calls than may be under way are refused', async (t) => {
+  const { dispatch } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port, { maxCalls: 2 })
+  const calls = [send(channel), send(channel)]
+  await until(() => channel.connected)
+  const full = send(channel)
+  t.match(full.lost, { kind: 'full' })
+  calls[0]!.cancel()
+  t.strictSame(send(channel).events, [])
+})
+
+t.test('after GOAWAY a new connection takes the next calls, those under way go on', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port)
+  const one = send(channel)
+  await until(() => calls.length === 1)
+  service.connections[0]!.goAway()
+  // Crosses the GOAWAY: it is sent again, once.
+  const two = send(channel, { timeoutMs: 60_000 })
+  await until(() => calls.length === 2)
+  t.equal(service.connections.length, 2)
+  t.equal(channel.pending, 2)
+  calls[1]!.reply('', 'new')
+  t.strictSame(await settle(two), ['reply "" new'])
+  calls[0]!.reply('', 'old')
+  t.strictSame(await settle(one), ['reply "" old'])
+  await until(() => service.sockets[0]!.readyState === service.sockets[0]!.CLOSED)
+  t.equal(calls.length, 2)
+  t.equal(deadlines.size, 0)
+})
+
+t.test('a node that turns every connection away is not asked for ever', async (t) => {
+  const service = await openRpcService(t, () => t.fail('not served'), {
+    onSocket: (socket) => {
+      const goAway = Buffer.from('04000000080000000000000000000000', 'hex')
+      socket.on('message', () => socket.send(goAway))
+    },
+  })
+  const channel = openChannel(t, service.port)
+  const calls = Array.from({ length: 10 }, () => send(channel))
+  for (const call of calls) t.strictSame(await settle(call), ['lost unsent'])
+  t.equal(service.sockets.length, 2)
+  t.equal(channel.pending, 0)
+})
+
+t.test('a connection that is lost fails its calls; the next call makes another', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port)
+  const one = send(channel)
+  await until(() => calls.length === 1)
+  service.sockets[0]!.terminate()
+  t.strictSame(await settle(one), ['lost closed'])
+  t.notOk(channel.connected)
+  const two = send(channel)
+  await until(() => calls.length === 2)
+  calls[1]!.reply('', '')
+  await settle(two)
+  t.equal(service.sockets.length, 2)
+})
+
+t.test(
+  'an end that has heard nothing for a while pings, and gives the connection up when nothing comes',
+  async (t) => {
+    const { dispatch, calls } = createKeeper()
+    const service = await openRpcService(t, dispatch, { autoPong: false })
+    let pings = 0
+    const channel = openChannel(t, service.port, { pingAfterMs: 300 })
+    const one = send(channel)
+    await until(() => calls.length === 1)
+    service.sockets[0]!.on('ping', () => pings++)
+    const start = performance.now()
+    await settle(one)
+    t.ok(performance.now() - start >= 400)
+    t.ok(pings > 0)
+    const { kind, detail } = one.lost!
+    t.equal(kind, 'closed')
+    const [, silentMs] = /^no sign of life from 127\.0\.0\.1:\d+ for (\d+) ms$/.exec(detail)!
+    t.ok(Number(silentMs) >= 400, 'as long as it was')
+  },
+)
+
+t.test('a service whose long answer is on its way is alive, though no pong is', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch, { autoPong: false })
+  const channel = openChannel(t, service.port, { pingAfterMs: 600 })
+  const one = send(channel)
+  await until(() => calls.length === 1)
+  const piece = Buffer.alloc(100, ' ')
+  const pieces = 60
+  // A message with a REPLY to stream 1, without metadata.
+  const body = pieces * piece.length
+  const head = Buffer.alloc(20)
+  head.writeUInt16BE(0x827e)
+  head.writeUInt16BE(16 + body, 2)
+  head.writeUInt32LE(4 + body, 4)
+  head[8] = 2
+  head[12] = 1
+  const tcp = (service.sockets[0] as unknown as { _socket: Socket })._socket
+  tcp.write(head)
+  for (let i = 0; i < pieces; i++) {
+    await delay(50)
+    tcp.write(piece)
+  }
+  await settle(one)
+  t.equal(one.lost, undefined)
+})
+
+t.test(
+  'a slow service that answers pings keeps its calls; without calls nothing is asked',
+  async (t) => {
+    const { dispatch, calls } = createKeeper()
+    const service = await openRpcService(t, dispatch)
+    let pings = 0
+    const channel = openChannel(t, service.port, { pingAfterMs: 150 })
+    const one = send(channel)
+    await until(() => calls.length === 1)
+    service.sockets[0]!.on('ping', () => pings++)
+    await until(() => pings >= 4)
+    t.strictSame(one.events, [])
+    calls[0]!.reply('', '')
+    await settle(one)
+    const before = pings
+    const start = performance.now()
+    await until(() => performance.now() - start > 500)
+    t.equal(pings, before)
+    t.ok(channel.connected)
+  },
+)
+
+t.test('a call that was lost may be handed to a channel again', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const refusing = openChannel(t, await closedPort())
+  const channel = openChannel(t, service.port)
+  const call = send(refusing, { stream: true, timeoutMs: 60_000 })
+  await settle(call)
+  channel.call(call)
+  await until(() => calls.length === 1)
+  calls[0]!.sendData('1')
+  await settle(call, 2)
+  service.sockets[0]!.terminate()
+  await settle(call, 3)
+  channel.call(call)
+  await until(() => calls.length === 2)
+  calls[1]!.reply('', 'now whole')
+  t.strictSame(await settle(call, 4), [
+    'lost connect',
+    'data 1',
+    'lost closed',
+    'reply "" now whole',
+  ])
+  t.equal(deadlines.size, 0)
+})
+
+t.test('drain lets what is under way end, and then closes', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port)
+  const [one, two] = [send(channel), send(channel)]
+  await until(() => calls.length === 2)
+  channel.drain()
+  const late = send(channel)
+  t.match(late.lost, { kind: 'connect', detail: 'the channel was closed' })
+  calls[0]!.reply('', '')
+  await settle(one)
+  t.ok(channel.connected)
+  two.cancel()
+  t.notOk(channel.connected)
+  await until(() => service.sockets[0]!.readyState === service.sockets[0]!.CLOSED)
+  const waiting = openChannel(t, service.port)
+  const three = send(waiting)
+  waiting.drain()
+  await until(() => calls.length === 3)
+  calls[2]!.reply('', '')
+  t.strictSame(await settle(three), ['reply "" '], 'also what waited for the connection')
+  t.notOk(waiting.connected)
+})
+
+t.test('close ends everything', async (t) => {
+  const { dispatch, calls, events } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port)
+  const one = send(channel, { timeoutMs: 60_000 })
+  await until(() => calls.length === 1)
+  channel.close()
+  t.match(one.lost, { kind: 'closed', detail: 'the channel was closed' })
+  await until(() => events[0]!.length > 0)
+  t.strictSame(events[0], ['cancel closed'])
+  t.equal(channel.pending, 0)
+  t.equal(deadlines.size, 0)
+})
+
+t.test('several connections share the calls', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port, { connections: 3 })
+  const all = () => service.connections.filter(({ pending }) => pending > 0).length
+  for (let i = 0; all() < 3; i++) {
+    send(channel)
+    await until(() => calls.length > i)
+  }
+  const before = service.connections.map(({ pending }) => pending)
+  const served = calls.length
+  for (let i = 0; i < 300; i++) send(channel)
+  await until(() => calls.length === served + 300)
+  const more = service.connections.map(({ pending }, i) => pending - before[i]!)
+  t.strictSame(more, [100, 100, 100])
+  t.equal(service.sockets.length, 3)
+})
+
+t.test('a breach of the rules on one connection leaves the others alone', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port, { connections: 2 })
+  const all = () => service.connections.filter(({ pending }) => pending > 0).length
+  for (let i = 0; all() < 2; i++) {
+    send(channel)
+    await until(() => calls.length > i)
+  }
+  const pending = service.connections.map((connection) => connection.pending)
+  service.sockets[0]!.send(Buffer.from('garbage, and no frame at all'))
+  await until(() => service.connections[0]!.closed)
+  t.equal(service.connections[1]!.pending, pending[1])
+  t.equal(channel.pending, pending[1])
+})
+
+t.test('over TLS the certificate must be one that is trusted', async (t) => {
+  const certificate = createCertificate(['127.0.0.1'])
+  const service = await openRpcService(t, echo, { certificate })
+  const channel = openChannel(t, service.port, { secure: true, ca: certificate.cert })
+  t.strictSame(await settle(send(channel, { body: 'x' })), ['reply "" x'])
+  const strange = openChannel(t, service.port, { secure: true })
+  const call = send(strange)
+  await settle(call)
+  t.match(call.lost, { kind: 'connect', detail: /self-signed certificate/ })
+})
+
+t.test('a connection without calls keeps no process alive', async (t) => {
+  const sockets = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+  // Those of the tests before are still being closed.
+  await until(() => sockets() === 0)
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port)
+  const one = send(channel)
+  await until(() => calls.length === 1)
+  t.equal(sockets(), 2, 'both ends')
+  calls[0]!.reply('', '')
+  await settle(one)
+  t.equal(sockets(), 1, "the service's")
+  const two = send(channel)
+  t.equal(sockets(), 2)
+  two.cancel()
+  t.equal(sockets(), 1)
+  const refused = send(channel, { service: 's'.repeat(70_000) })
+  t.equal(refused.error?.code, 400)
+  t.equal(sockets(), 1)
+})
+
+t.test('calls in the background keep no process alive', async (t) => {
+  const sockets = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+  await until(() => sockets() === 0)
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port, { background: true })
+  const call = send(channel)
+  await until(() => calls.length === 1)
+  t.equal(sockets(), 1, "the service's")
+  calls[0]!.reply('', '')
+  t.same(await settle(call), ['reply "" '])
+})

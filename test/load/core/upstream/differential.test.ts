@@ -1,0 +1,247 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request as requestNode } from 'node:http'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import fc from 'fast-check'
+import t from 'tap'
+import { Client } from 'undici'
+import { NOT_OF_SERVICES } from '../../../../core/http/hop-by-hop.ts'
+import { Pool } from '../../../../core/upstream/pool/pool.ts'
+import { Collector } from '../../../fixtures/collector.ts'
+import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
+
+/** What a client made of a reply; `refused` with the body it passed on before. */
+interface Verdict {
+  readonly refused: boolean
+  readonly status: number
+  readonly headers: readonly string[]
+  readonly body: string
+}
+
+/** Where the bytes of a reply are parted; each part goes out in a turn of its own. */
+type Split = (raw: string) => readonly string[]
+
+const asOne: Split = (raw) => [raw]
+/** Long ones are parted near their ends only, where the parsers decide. */
+const byteByByte: Split = (raw) =>
+  raw.length < 1000 ? [...raw] : [...raw.slice(0, 100), raw.slice(100, -300), ...raw.slice(-300)]
+
+/** How long a client may leave a reply undecided. */
+const UNDECIDED_MS = 400
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+let script: { readonly reply: ReplyCase; readonly split: Split }
+const sockets = new Set<Socket>()
+const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+  sockets.add(socket)
+  socket.on('close', () => sockets.delete(socket))
+  socket.on('error', () => {})
+  let seen = ''
+  let requests = 0
+  socket.on('data', async (bytes) => {
+    seen += bytes.toString('latin1')
+    if (seen.split('\r\n\r\n').length - 1 === requests) return
+    requests++
+    // A connection that is used again gets an honest answer.
+    if (requests > 1 || seen.startsWith('GET /again')) {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain')
+      return
+    }
+    const { reply, split } = script
+    for (const part of split(reply.raw)) {
+      if (socket.destroyed) return
+      socket.write(part, 'latin1')
+      await turn()
+      await turn()
+    }
+    if (reply.close) socket.end()
+  })
+  socket.on('end', () => socket.end())
+})
+server.listen(0, '127.0.0.1')
+
+let port = 0
+t.before(async () => {
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+})
+t.teardown(() => {
+  for (const socket of sockets) socket.destroy()
+  server.close()
+})
+
+const options = {
+  host: '127.0.0.1',
+  secure: false,
+  pipeline: 1,
+  maxConnections: 4,
+  maxWaiting: 0,
+  timeouts: { connectMs: 5000, replyMs: 5000, idleMs: 5000 },
+  keepAliveMs: 5000,
+}
+
+/** Our client: the outcome, and whether the connection was kept and is clean. */
+async function ask(
+  reply: ReplyCase,
+  split: Split,
+): Promise<{ call: Collector; outcome: string; kept: boolean; again: string }> {
+  script = { reply, split }
+  const pool = new Pool({ ...options, port })
+  try {
+    const call = new Collector({ method: reply.method })
+    pool.dispatch(call)
+    await call.done
+    // What comes behind a reply in a segment of its own needs its turn to be seen.
+    for (let i = 0; i < 10 && (i < 3 || split !== asOne); i++) await turn()
+    if (!reply.kept) for (let i = 0; i < 1000 && pool.size > 0; i++) await turn()
+    const kept = pool.size > 0
+    const again = new Collector({ path: '/again' })
+    pool.dispatch(again)
+    await again.done
+    const outcome = call.complete ? 'complete' : (call.failure?.kind ?? 'nothing')
+    return { call, outcome, kept, again: again.body }
+  } finally {
+    pool.close()
+  }
+}
+
+function inTime(promise: Promise<Verdict>): Promise<Verdict | 'undecided'> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<'undecided'>((resolve) => {
+    timer = setTimeout(() => resolve('undecided'), UNDECIDED_MS)
+  })
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
+const refusal: Verdict = { refused: true, status: 0, headers: [], body: '' }
+
+async function askNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
+  script = { reply, split: asOne }
+  const agent = new Agent({ keepAlive: true })
+  const request = requestNode({ host: '127.0.0.1', port, method: reply.method, agent })
+  const verdict = new Promise<Verdict>((resolve) => {
+    request.on('error', () => resolve(refusal))
+    request.on('close', () => setImmediate(() => resolve(refusal)))
+    request.on('response', (message: IncomingMessage) => {
+      const chunks: Buffer[] = []
+      message.on('data', (chunk: Buffer) => chunks.push(chunk))
+      message.on('error', () => resolve(refusal))
+      message.on('end', () =>
+        resolve({
+          refused: false,
+          status: message.statusCode!,
+          headers: toEndToEnd(message),
+          body: Buffer.concat(chunks).toString('latin1'),
+        }),
+      )
+    })
+  })
+  request.end()
+  const result = await inTime(verdict)
+  request.destroy()
+  agent.destroy()
+  return result
+}
+
+/** The headers that are not of the connection (RFC 9110 §7.6.1): name, value, name, value… */
+function toEndToEnd({ rawHeaders, headers }: IncomingMessage): string[] {
+  const named = (headers.connection ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+  return rawHeaders.flatMap((name, i) => {
+    const lower = name.toLowerCase()
+    if (i % 2 === 1 || NOT_OF_SERVICES.has(lower) || named.includes(lower)) return []
+    return [lower, rawHeaders[i + 1]!]
+  })
+}
+
+async function askUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> {
+  script = { reply, split: asOne }
+  const client = new Client(`http://127.0.0.1:${port}`)
+  const verdict = client
+    .request({ path: '/', method: reply.method as 'GET' })
+    .then(async ({ statusCode, body }) => ({
+      refused: false,
+      status: statusCode,
+      headers: [],
+      body: Buffer.from(await body.arrayBuffer()).toString('latin1'),
+    }))
+    .catch(() => refusal)
+  const result = await inTime(verdict)
+  await client.destroy()
+  return result
+}
+
+/** Whether another client decided as the corpus says. */
+function agrees(reply: ReplyCase, verdict: Verdict | 'undecided'): boolean {
+  if (verdict === 'undecided') return false
+  if (reply.outcome !== 'complete') return verdict.refused
+  return !verdict.refused && verdict.status === reply.status && verdict.body === reply.body
+}
+
+for (const [title, split] of [
+  ['whole', asOne],
+  ['byte by byte', byteByByte],
+] as const) {
+  t.test(`replies sent ${title} are read as the RFC says`, async (t) => {
+    for (const reply of REPLIES) {
+      const { call, outcome, kept, again } = await ask(reply, split)
+      t.equal(outcome, reply.outcome, `${reply.name}: outcome`)
+      t.equal(kept, reply.kept, `${reply.name}: connection kept`)
+      t.equal(again, 'again', `${reply.name}: the next request gets its own reply`)
+      if (reply.outcome === 'complete') {
+        t.equal(call.status, reply.status, `${reply.name}: status`)
+        t.equal(call.body, reply.body, `${reply.name}: body`)
+        if (reply.headers !== undefined)
+          t.strictSame(call.headers, reply.headers, `${reply.name}: fields`)
+      } else t.ok(reply.body.startsWith(call.body), `${reply.name}: nothing invalid is passed on`)
+      t.equal(
+        call.events.filter((event) => /^(reply|end|failure)/.test(event)).length,
+        1,
+        `${reply.name}: over once`,
+      )
+    }
+  })
+}
+
+t.test('node:http and undici see the same, but for the differences written down', async (t) => {
+  for (const reply of REPLIES) {
+    const node = await askNode(reply)
+    const undici = await askUndici(reply)
+    for (const [name, verdict] of [
+      ['node', node],
+      ['undici', undici],
+    ] as const) {
+      const differs = reply.differs?.clients.includes(name) ?? false
+      t.equal(agrees(reply, verdict), !differs, `${reply.name}: ${name}`, { verdict })
+    }
+    if (reply.outcome !== 'complete' || node === 'undecided' || node.refused) continue
+    const { call } = await ask(reply, asOne)
+    t.strictSame(call.headers, node.headers, `${reply.name}: fields as in node:http`)
+  }
+})
+
+t.test('it does not matter where a reply is split', async (t) => {
+  const short = REPLIES.filter(({ raw }) => raw.length > 1 && raw.length < 400)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...short),
+      fc.array(fc.nat(400), { maxLength: 6 }),
+      async (reply, at) => {
+        const cuts = [...new Set(at.map((cut) => cut % reply.raw.length))].sort((a, b) => a - b)
+        const split: Split = (raw) =>
+          [0, ...cuts].map((from, i) => raw.slice(from, cuts[i])).filter((part) => part !== '')
+        const { call, outcome, kept, again } = await ask(reply, split)
+        return (
+          outcome === reply.outcome &&
+          kept === reply.kept &&
+          again === 'again' &&
+          (outcome === 'complete' ? call.body === reply.body : reply.body.startsWith(call.body))
+        )
+      },
+    ),
+    { numRuns: 300 },
+  )
+  t.pass('300 random splits')
+})

@@ -1,0 +1,411 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
+import { replyMemory } from '../../../../core/limits/memory-budget.ts'
+import { LISTENERS } from '../../../fixtures/gateway.ts'
+import { createGreeter, createGreeterLog, type GreeterLog } from '../../../fixtures/greeter.ts'
+import {
+  FORMS,
+  type MxService,
+  type MxServiceOptions,
+  openMxService,
+} from '../../../fixtures/mx-service.ts'
+import { turn, until } from '../../../fixtures/raw-backend.ts'
+import {
+  openRpcGateway,
+  type RpcGateway,
+  type RpcGatewayOptions,
+} from '../../../fixtures/rpc-gateway.ts'
+import { settled } from '../../../fixtures/streams.ts'
+import { refusedWebSocket } from '../../../fixtures/web-gateway.ts'
+
+/** What the sockets between a service and a client that does not read may hold, messages of 1 KiB. */
+const HELD_MAX = 40_000
+
+interface Open {
+  readonly gateway: RpcGateway
+  readonly service: MxService
+  readonly seen: GreeterLog
+}
+
+async function open(
+  t: Test,
+  options: RpcGatewayOptions = {},
+  serviceOptions: MxServiceOptions = {},
+): Promise<Open> {
+  const seen = createGreeterLog()
+  const service = await openMxService(t, createGreeter(seen), serviceOptions)
+  const gateway = await openRpcGateway(t, [service.entry], options)
+  return { gateway, service, seen }
+}
+
+/** A WebSocket that keeps what it gets: text as it is, bytes in Base64 behind `0:`. */
+interface Client {
+  readonly socket: WebSocket
+  readonly messages: string[]
+  /** Resolves with code and reason. */
+  readonly closed: Promise<string>
+  readonly send: (value: unknown) => void
+}
+
+async function connect(
+  t: Test,
+  { port }: RpcGateway,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Client> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/greeter/${path}`, {
+    headers,
+    perMessageDeflate: false,
+  })
+  t.teardown(() => socket.terminate())
+  const messages: string[] = []
+  socket.on('message', (data: Buffer, binary) => {
+    messages.push(binary ? `0:${data.toString('base64')}` : data.toString())
+  })
+  const closed = new Promise<string>((resolve) => {
+    socket.on('close', (code, reason) => resolve(`${code} ${reason}`.trim()))
+  })
+  await once(socket, 'open')
+  socket.on('error', () => {})
+  return { socket, messages, closed, send: (value) => socket.send(JSON.stringify(value)) }
+}
+
+for (const [name, listener] of Object.entries(LISTENERS)) {
+  for (const protocol of FORMS) {
+    t.test(
+      `${name}, ${protocol}: the first message is the request, the answers are messages`,
+      async (t) => {
+        const { gateway } = await open(t, { listener }, { protocol })
+        const unary = await connect(t, gateway, 'hello')
+        unary.send({ name: 'Jörg' })
+        t.equal(await unary.closed, '1000')
+        t.same(unary.messages, ['{"message":"Hello Jörg"}'])
+        const stream = await connect(t, gateway, 'count')
+        stream.send({ to: 3 })
+        t.equal(await stream.closed, '1000')
+        t.same(stream.messages, ['{"n":1}', '{"n":2}', '{"n":3}'])
+      },
+    )
+
+    t.test(
+      `${name}, ${protocol}: a long answer comes whole, or 503 while others wait`,
+      async (t) => {
+        const { gateway } = await open(t, { listener, flags: ['--max_message=16mb'] }, { protocol })
+        const long = 'x'.repeat(12 * 1024 * 1024)
+        const slow = await connect(t, gateway, 'hello')
+        slow.socket.pause()
+        slow.send({ name: long })
+        let how: string | undefined
+        void slow.closed.then((told) => {
+          how = told
+        })
+        // It waits in the service first, then in the gateway.
+        await until(() => replyMemory.usedBytes > 1024 * 1024 || how !== undefined)
+        t.equal(how, undefined)
+        for (let i = 0; i < 3; i++) await settled(() => replyMemory.usedBytes)
+        t.ok(replyMemory.usedBytes > 1024 * 1024)
+        const { maxBytes } = replyMemory
+        replyMemory.maxBytes = 1000
+        t.teardown(() => {
+          replyMemory.maxBytes = maxBytes
+        })
+        const other = await connect(t, gateway, 'hello')
+        other.send({ name: 'x'.repeat(500_000) })
+        t.match(await other.closed, /^1011 too many answers wait/)
+        t.match(JSON.parse(other.messages[0]!), { Code: 503 })
+        const short = await connect(t, gateway, 'hello')
+        short.send({ name: 'Ann' })
+        t.equal(await short.closed, '1000')
+        slow.socket.resume()
+        t.equal(await slow.closed, '1000')
+        t.equal(slow.messages[0]!.length, long.length + '{"message":"Hello "}'.length)
+        await until(() => replyMemory.usedBytes === 0)
+      },
+    )
+
+    t.test(`${name}, ${protocol}: a query is the first request`, async (t) => {
+      const { gateway } = await open(t, { listener }, { protocol })
+      const { messages, closed } = await connect(t, gateway, 'count?to=2')
+      t.equal(await closed, '1000')
+      t.same(messages, ['{"n":1}', '{"n":2}'])
+    })
+
+    t.test(
+      `${name}, ${protocol}: an error is the last message, then 1011; 1008 to who may not call`,
+      async (t) => {
+        const { gateway } = await open(t, { listener }, { protocol })
+        const rows: [string, string, object][] = [
+          [
+            'fail?code=409',
+            '1011 as asked for',
+            { Id: 'greeter.own', Code: 409, Status: 'Conflict' },
+          ],
+          ['fail?code=401', '1008 as asked for', { Code: 401, Status: 'Unauthorized' }],
+          ['fail?code=403', '1008 as asked for', { Code: 403, Status: 'Forbidden' }],
+          ['crash', '1011 internal error', { Id: 'go.mx.api.greeter', Code: 500 }],
+          ['count', '1011', { Code: 400 }],
+        ]
+        for (const [path, close, error] of rows) {
+          const { messages, closed, send } = await connect(t, gateway, path)
+          if (!path.includes('?')) send({})
+          t.ok((await closed).startsWith(close), path)
+          t.equal(messages.length, 1)
+          t.match(JSON.parse(messages[0]!), error)
+        }
+        const broken = await connect(t, gateway, 'broken?code=400')
+        t.equal(await broken.closed, '1011 as asked for')
+        t.match(
+          broken.messages.map((text) => JSON.parse(text)),
+          [{ n: 1 }, { Code: 400 }],
+        )
+      },
+    )
+
+    t.test(`${name}, ${protocol}: a client that leaves cancels the call`, async (t) => {
+      const { gateway, seen } = await open(t, { listener }, { protocol })
+      for (const end of ['terminate', 'close'] as const) {
+        const { socket, messages } = await connect(t, gateway, 'quiet?x=1')
+        await until(() => messages.length === 1)
+        socket[end]()
+      }
+      await until(() => seen.aborted.length === 2)
+      t.same(seen.aborted, ['AbortError', 'AbortError'])
+      await gateway.gateway.idle()
+    })
+
+    t.test(
+      `${name}, ${protocol}: a client that is slow to read slows its own stream only`,
+      async (t) => {
+        const { gateway, seen } = await open(t, { listener }, { protocol })
+        const { socket, messages } = await connect(t, gateway, 'forever?x=1')
+        socket.pause()
+        const held = await settled(() => seen.yielded)
+        t.ok(gateway.seen[0]!.upstreamReplyMs > 0, 'its node counts as well')
+        t.ok(held < HELD_MAX, `${held} messages were taken`)
+        const other = await connect(t, gateway, 'hello?name=x')
+        t.equal(await other.closed, '1000')
+        await until(() => gateway.gateway.inFlight === 1)
+        socket.resume()
+        await until(() => messages.length > held + 1000)
+        t.ok(
+          messages.every((text, i) => text.startsWith(`{"n":${i + 1},`)),
+          'none was lost',
+        )
+        socket.terminate()
+        await until(() => seen.closed === 1)
+      },
+    )
+
+    t.test(`${name}, ${protocol}: a service that dies is the last message`, async (t) => {
+      const { gateway, service } = await open(t, { listener }, { protocol })
+      const { messages, closed } = await connect(t, gateway, 'quiet?x=1')
+      await until(() => messages.length === 1)
+      await service.die()
+      t.equal(await closed, '1011 bad gateway: the service went away')
+      t.match(JSON.parse(messages[1]!), { Code: 502, Status: 'Bad Gateway' })
+    })
+  }
+
+  t.test(`${name}: each message is a request, an empty one the end of them`, async (t) => {
+    const { gateway } = await open(t, { listener })
+    const join = await connect(t, gateway, 'join')
+    for (const name of ['a', 'b', 'c']) join.send({ name })
+    join.socket.send('')
+    t.equal(await join.closed, '1000')
+    t.same(join.messages, ['{"names":["a","b","c"]}'])
+    const begun = await connect(t, gateway, 'join?name=q')
+    begun.send({ name: 'a' })
+    begun.socket.send(Buffer.alloc(0))
+    t.equal(await begun.closed, '1000')
+    t.same(begun.messages, ['{"names":["q","a"]}'])
+    const none = await connect(t, gateway, 'join')
+    none.socket.send('')
+    t.equal(await none.closed, '1000')
+    t.same(none.messages, ['{"names":[]}'])
+  })
+
+  t.test(`${name}: requests and answers go on side by side`, async (t) => {
+    const { gateway } = await open(t, { listener })
+    const { socket, messages, closed, send } = await connect(t, gateway, 'chat')
+    for (let i = 1; i <= 100; i++) {
+      send({ name: `n${i}` })
+      await until(() => messages.length === i)
+    }
+    t.equal(messages[99], '{"message":"Hello n100"}')
+    for (let i = 0; i < 20_000; i++) send({ name: 'x' })
+    socket.send('')
+    t.equal(await closed, '1000')
+    t.equal(messages.length, 20_100)
+  })
+
+  t.test(`${name}: protobuf in binary messages`, async (t) => {
+    const { gateway } = await open(t, { listener })
+    const { socket, messages, closed } = await connect(t, gateway, 'talk', {
+      'content-type': 'application/protobuf',
+    })
+    socket.send(Buffer.from('\n\x01a'))
+    await until(() => messages.length === 1)
+    t.equal(messages[0], `0:${Buffer.from('\n\x07Hello a').toString('base64')}`)
+    socket.send('')
+    t.equal(await closed, '1000')
+    const json = await connect(t, gateway, 'talk?name=a', {
+      'content-type': 'application/protobuf',
+    })
+    await until(() => json.messages.length === 1)
+    t.equal(json.messages[0], '{"message":"Hello a"}', 'what a query is made of is JSON')
+  })
+
+  t.test(`${name}: a service that is slow to take requests holds its client back`, async (t) => {
+    const { gateway, service } = await open(t, { listener })
+    const { socket, send } = await connect(t, gateway, 'busy')
+    const pad = 'x'.repeat(10_000)
+    // 50 MB: more than the sockets between hold.
+    for (let i = 0; i < 5000; i++) send({ pad })
+    const waiting = await settled(() => socket.bufferedAmount)
+    t.ok(waiting > 10_000_000, `${waiting} bytes wait at the client`)
+    const other = await connect(t, gateway, 'hello?name=x')
+    t.equal(await other.closed, '1000')
+    t.equal(service.calls.length, 2)
+  })
+
+  t.test(`${name}: tiny requests are held back by their number`, async (t) => {
+    const { gateway } = await open(t, { listener })
+    const { socket } = await connect(t, gateway, 'busy')
+    // A text frame of `{}`, its key of zeros (RFC 6455 §5.2).
+    const frame = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x7b, 0x7d])
+    ;(socket as unknown as { _socket: Socket })._socket.write(Buffer.alloc(8_000_000, frame))
+    const [x] = gateway.seen
+    const taken = (await settled(() => x!.bytesIn)) / 2
+    t.ok(taken > 4000 && taken < 200_000, `${taken} requests were taken`)
+  })
+
+  t.test(`${name}: of the subprotocols a client offers the first one is spoken`, async (t) => {
+    const { gateway } = await open(t, { listener })
+    const rows: [string[], string][] = [
+      [['json'], 'json'],
+      [['bearer.abc-123', 'json'], 'bearer.abc-123'],
+      [[], ''],
+    ]
+    for (const [offered, spoken] of rows) {
+      const socket = new WebSocket(`${gateway.origin}/greeter/quiet`, offered)
+      t.teardown(() => socket.terminate())
+      await once(socket, 'open')
+      t.equal(socket.protocol, spoken)
+    }
+  })
+
+  t.test(`${name}: a message longer than may be is 1009, and cancels the call`, async (t) => {
+    const { gateway, seen } = await open(t, { listener, flags: ['--max_message=64kb'] })
+    const { socket, messages, closed } = await connect(t, gateway, 'quiet?x=1')
+    await until(() => messages.length === 1)
+    socket.send('x'.repeat(65_537))
+    t.match(await closed, /^1009/)
+    await until(() => seen.aborted.length === 1)
+  })
+
+  t.test(`${name}: what is wrong before the call is answered in HTTP`, async (t) => {
+    const { gateway, service } = await open(t, { listener })
+    const { port } = gateway
+    const rows: [string, Record<string, string>, number, object][] = [
+      ['/greeter/none', {}, 404, { Detail: /^endpoint not found/ }],
+      ['/nobody/call', {}, 404, { Detail: /^service not found/ }],
+      ['/greeter/debug/stats', {}, 404, {}],
+      ['/greeter/count?to=x', {}, 400, { Detail: /to must be an integer/ }],
+      ['/greeter/count?__proto__=x', {}, 400, {}],
+      ['/greeter/count', { timeout: 'soon' }, 400, { Detail: /Timeout/ }],
+      ['/greeter/count', { 'content-type': 'text/plain' }, 415, {}],
+      ['/greeter/count', { 'content-type': 'application/json-rpc' }, 415, {}],
+      ['/greeter/count?to=1', { 'content-type': 'application/proto-rpc' }, 415, {}],
+    ]
+    for (const [path, headers, status, error] of rows) {
+      const refusal = await refusedWebSocket(port, { path, headers })
+      t.equal(refusal.status, status, path)
+      t.match(JSON.parse(refusal.body), { Code: status, ...error })
+    }
+    t.same(service.calls, [])
+  })
+
+  t.test(`${name}: a gateway that ends tells its clients, and cancels their calls`, async (t) => {
+    const { gateway, seen } = await open(t, { listener })
+    const { messages, closed } = await connect(t, gateway, 'quiet?x=1')
+    await until(() => messages.length === 1)
+    gateway.listener.closeTunnels()
+    t.match(await closed, /^1012/)
+    await until(() => seen.aborted.length === 1)
+  })
+}
+
+t.test(
+  'without a deadline a call lasts; the one a client asks for is the last message',
+  async (t) => {
+    const { gateway, service, seen } = await open(t, { flags: ['--reply_timeout=100ms'] })
+    const endless = await connect(t, gateway, 'chat')
+    const timed = await connect(t, gateway, 'quiet?x=1', { timeout: '0.3' })
+    t.match(await timed.closed, /^1011 .*in time/)
+    t.match(JSON.parse(timed.messages[1]!), { Code: 408 })
+    await until(() => seen.aborted.length === 1)
+    endless.send({ name: 'x' })
+    await until(() => endless.messages.length === 1)
+    t.same(
+      service.calls.map(({ timeoutMs }) => timeoutMs),
+      [0, 300],
+    )
+  },
+)
+
+t.test('malformed JSON is the service’s 400', async (t) => {
+  const { gateway } = await open(t)
+  const { messages, closed, socket } = await connect(t, gateway, 'chat')
+  socket.send('{"name":')
+  t.match(await closed, /^1011/)
+  t.match(JSON.parse(messages[0]!), { Code: 400, Detail: /JSON/ })
+})
+
+t.test(
+  'a call that was not served goes to the next node, with what the client has sent since',
+  async (t) => {
+    const dead = await openMxService(t, createGreeter())
+    const alive = await openMxService(t, createGreeter())
+    await dead.die()
+    const gateway = await openRpcGateway(t, [dead.entry, alive.entry])
+    for (let i = 0; i < 4; i++) {
+      const { send, socket, closed, messages } = await connect(t, gateway, 'join')
+      send({ name: 'a' })
+      socket.send('')
+      t.equal(await closed, '1000')
+      t.same(messages, ['{"names":["a"]}'])
+    }
+    t.same(gateway.ejected, [dead.entry.nodes[0]?.id])
+  },
+)
+
+t.test('a service without a node that works is the last message', async (t) => {
+  const dead = await openMxService(t, createGreeter())
+  await dead.die()
+  const gateway = await openRpcGateway(t, [dead.entry])
+  const { closed, messages } = await connect(t, gateway, 'join')
+  t.match(await closed, /^1011 bad gateway/)
+  t.match(JSON.parse(messages[0]!), { Code: 502 })
+})
+
+t.test('http: a service of the plain form takes one request', async (t) => {
+  const { gateway, seen, service } = await open(t, {}, { protocol: 'http' })
+  const late = await connect(t, gateway, 'quiet')
+  await turn()
+  t.same(service.calls, [], 'the call waits for it')
+  late.send({ x: 1 })
+  await until(() => late.messages.length === 1)
+  late.socket.send('')
+  await turn()
+  t.equal(late.socket.readyState, WebSocket.OPEN, 'that there are no more needs no saying')
+  late.send({ x: 2 })
+  t.match(await late.closed, /^1011 Greeter\.Quiet takes one request/)
+  t.match(JSON.parse(late.messages[1]!), { Code: 400 })
+  await until(() => seen.aborted.length === 1)
+  const gone = await connect(t, gateway, 'quiet')
+  gone.socket.terminate()
+  await gateway.gateway.idle()
+  t.equal(service.calls.length, 1)
+})

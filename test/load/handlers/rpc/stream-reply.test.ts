@@ -1,0 +1,220 @@
+import t, { type Test } from 'tap'
+import { LISTENERS } from '../../../fixtures/gateway.ts'
+import { createGreeter, createGreeterLog, type GreeterLog } from '../../../fixtures/greeter.ts'
+import {
+  FORMS,
+  type MxService,
+  type MxServiceOptions,
+  openMxService,
+} from '../../../fixtures/mx-service.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import {
+  openRpcGateway,
+  type RpcGateway,
+  type RpcGatewayOptions,
+} from '../../../fixtures/rpc-gateway.ts'
+import { openStream, settled } from '../../../fixtures/streams.ts'
+
+/** What the sockets between a service and a reader who does not read may hold, messages of 1 KiB. */
+const HELD_MAX = 40_000
+
+interface Open {
+  readonly gateway: RpcGateway
+  readonly service: MxService
+  readonly seen: GreeterLog
+  readonly url: string
+}
+
+async function open(
+  t: Test,
+  options: RpcGatewayOptions = {},
+  serviceOptions: MxServiceOptions = {},
+): Promise<Open> {
+  const seen = createGreeterLog()
+  const service = await openMxService(t, createGreeter(seen), serviceOptions)
+  const gateway = await openRpcGateway(t, [service.entry], options)
+  return { gateway, service, seen, url: `${gateway.origin}/greeter` }
+}
+
+for (const [name, listener] of Object.entries(LISTENERS)) {
+  for (const protocol of FORMS) {
+    t.test(`${name}, ${protocol}: messages arrive as they are sent`, async (t) => {
+      const { url } = await open(t, { listener }, { protocol })
+      const stream = await openStream(t, `${url}/quiet`)
+      t.equal(stream.status, 200)
+      t.equal(await stream.until((text) => text.endsWith('\n')), '{"n":1}\n')
+      t.notOk(stream.complete())
+    })
+
+    t.test(
+      `${name}, ${protocol}: a client that leaves ends the stream at the service`,
+      async (t) => {
+        const { url, seen, gateway } = await open(t, { listener }, { protocol })
+        for (const path of ['quiet', 'forever']) {
+          const stream = await openStream(t, `${url}/${path}`)
+          await stream.until((text) => text.includes('\n'))
+          stream.leave()
+        }
+        await until(() => seen.aborted.length === 1 && seen.closed === 1)
+        t.same(seen.aborted, ['AbortError'])
+        await gateway.gateway.idle()
+        t.same(
+          gateway.seen.map(({ aborted }) => aborted),
+          [true, true],
+        )
+      },
+    )
+
+    t.test(
+      `${name}, ${protocol}: a client that is slow to read slows its own stream only`,
+      async (t) => {
+        const { url, seen, gateway } = await open(t, { listener }, { protocol })
+        const slow = await openStream(t, `${url}/forever`)
+        const held = await settled(() => seen.yielded)
+        t.ok(held < HELD_MAX, `${held} messages were taken`)
+        const quick = await openStream(t, `${url}/count?to=3000`)
+        t.equal((await quick.end()).split('\n').length, 3001)
+        const other = await fetch(`${url}/hello?name=x`)
+        t.strictSame(await other.json(), { message: 'Hello x' })
+        await slow.until((text) => text.length > (held + 1000) * 1100)
+        t.ok(seen.yielded > held)
+        const lines = slow.text().split('\n').slice(0, -1)
+        t.ok(
+          lines.every((line, i) => line.startsWith(`{"n":${i + 1},`)),
+          'none was lost',
+        )
+        slow.leave()
+        await until(() => seen.closed === 1)
+        t.equal(gateway.faults.length, 0)
+      },
+    )
+
+    t.test(`${name}, ${protocol}: a stream of nothing, and one of much`, async (t) => {
+      const { url } = await open(t, { listener }, { protocol })
+      const empty = await openStream(t, `${url}/count?to=0`)
+      t.equal(empty.status, 200)
+      t.equal(await empty.end(), '')
+      t.ok(empty.complete())
+      const long = await openStream(t, `${url}/count?to=100000`)
+      const text = await long.end()
+      t.ok(text.endsWith('{"n":100000}\n'))
+      t.equal(text.split('\n').length, 100_001)
+      t.ok(long.complete())
+    })
+
+    t.test(
+      `${name}, ${protocol}: an error before the first message is an error like any`,
+      async (t) => {
+        const { url } = await open(t, { listener }, { protocol })
+        const reply = await fetch(`${url}/count?to=x`)
+        t.match(await reply.json(), { Id: 'go.mx.api.greeter', Code: 400 })
+        const missing = await fetch(`${url}/count`, { headers: { accept: 'text/event-stream' } })
+        t.equal(missing.status, 400)
+        t.equal(missing.headers.get('content-type'), 'application/json')
+        t.match(await missing.json(), { Code: 400, Status: 'Bad Request' })
+      },
+    )
+
+    t.test(
+      `${name}, ${protocol}: a service that dies breaks its streams off in words`,
+      async (t) => {
+        const { url, service } = await open(t, { listener }, { protocol })
+        const stream = await openStream(t, `${url}/quiet`)
+        await stream.until((text) => text.includes('\n'))
+        await service.die()
+        const last = (await stream.end()).split('\n').at(-2)!
+        t.strictSame(JSON.parse(last), {
+          error: {
+            Id: 'go.mx.api.greeter',
+            Code: 502,
+            Detail: 'bad gateway: the service went away',
+            Status: 'Bad Gateway',
+          },
+        })
+      },
+    )
+  }
+
+  t.test(`${name}: HEAD ends the stream nobody reads`, async (t) => {
+    const { url, seen, gateway } = await open(t, { listener })
+    for (const path of ['forever', 'quiet', 'count?to=0', 'count?to=2']) {
+      const reply = await fetch(`${url}/${path}`, { method: 'HEAD' })
+      t.equal(reply.status, 200)
+      t.equal(reply.headers.get('content-type'), 'application/x-ndjson')
+    }
+    await until(() => seen.closed === 1 && seen.aborted.length === 1)
+    const [node] = (await gateway.directory.find('go.mx.api.greeter'))!.nodes
+    t.equal(node?.active, 0)
+    t.equal(node?.caller.pending, 0)
+  })
+}
+
+t.test('a stream may last longer than an answer may take', async (t) => {
+  for (const declares of [true, false]) {
+    const { url, service } = await open(t, { flags: ['--reply_timeout=200ms'] }, { declares })
+    const stream = await openStream(t, `${url}/quiet`)
+    await stream.until((text) => text.includes('\n'))
+    const late = await fetch(`${url}/wait`)
+    t.equal(late.status, 408)
+    t.match(await late.json(), { Code: 408, Status: 'Request Timeout' })
+    // As much time again, to the end of which the stream goes on.
+    t.equal((await fetch(`${url}/wait`)).status, 408)
+    t.equal(stream.text(), '{"n":1}\n')
+    t.notOk(stream.complete())
+    t.equal(service.calls[0]?.timeoutMs, 0, 'the service knows of no deadline')
+    t.equal(service.calls[1]?.timeoutMs, declares ? 200 : 0)
+    stream.leave()
+  }
+})
+
+t.test('a client may ask for an end: the stream breaks off by then', async (t) => {
+  const { url, seen } = await open(t)
+  const stream = await openStream(t, `${url}/quiet`, { timeout: '0.2' })
+  const lines = (await stream.end()).split('\n')
+  t.match(JSON.parse(lines[1]!), { error: { Code: 408, Status: 'Request Timeout' } })
+  await until(() => seen.aborted.length === 1)
+})
+
+t.test('over HTTP streams are JSON', async (t) => {
+  const { url, seen } = await open(
+    t,
+    {},
+    {
+      intercept: (call) => {
+        if (call.endpoint !== 'Greeter.Forever') return false
+        call.receiver = {
+          ...call.receiver,
+          onCancel: (reason) => seen.aborted.push(reason),
+        }
+        call.start('content-type: application/protobuf\r\n')
+        return true
+      },
+    },
+  )
+  const reply = await fetch(`${url}/forever`)
+  t.equal(reply.status, 406)
+  t.match(await reply.json(), { Id: 'go.mx.api.greeter', Code: 406, Detail: /needs a WebSocket/ })
+  await until(() => seen.aborted.length === 1)
+})
+
+t.test('metadata of a stream become fields of its reply', async (t) => {
+  const { url } = await open(
+    t,
+    {},
+    {
+      intercept: (call) => {
+        const isBroken = call.endpoint === 'Greeter.Echo'
+        call.start(isBroken ? 'broken' : 'x-one: 1\r\ncontent-type: application/json\r\n')
+        call.sendData('{"n":1}')
+        call.endData()
+        return true
+      },
+    },
+  )
+  const stream = await openStream(t, `${url}/forever`)
+  t.match(stream.headers, { 'x-one': '1', 'content-type': 'application/x-ndjson' })
+  t.equal(await stream.end(), '{"n":1}\n')
+  const broken = await fetch(`${url}/echo`)
+  t.equal(broken.status, 502)
+  t.match(await broken.json(), { Code: 502, Detail: /malformed/ })
+})

@@ -1,0 +1,338 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../../adapters/store/memory.ts'
+import { GatewayError } from '../../../../core/errors.ts'
+import { createStore, type Store, type StoreWrite } from '../../../../domain/store/store.ts'
+import {
+  type CertificateCache,
+  openCertificateCache,
+} from '../../../../platform/acme/certificate-cache.ts'
+import {
+  type CertificateManager,
+  createCertificateManager,
+} from '../../../../platform/acme/certificate-manager.ts'
+import { AcmeError } from '../../../../platform/acme/client/acme-error.ts'
+import type { Issued } from '../../../../platform/acme/client/client.ts'
+import { type SecretKeys, sealingId, TABLE, toOrderKey } from '../../../../platform/acme/records.ts'
+import { createWindows } from '../../../../platform/acme/renewal-info.ts'
+import { createLog } from '../../../../platform/process/log.ts'
+import { makeSecretKey, parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
+import { createCertificate } from '../../../fixtures/certificates.ts'
+import { eventually } from '../../../fixtures/eventually.ts'
+
+const SCOPE = 'scope/'
+const HOUR_MS = 3600 * 1000
+const DAY_MS = 24 * HOUR_MS
+const YEAR_MS = 365 * DAY_MS
+const NO_KEYS: SecretKeys = []
+
+interface GatewayOptions {
+  readonly hosts?: readonly string[]
+  readonly store?: Store
+  /** What its clock says too much. */
+  readonly aheadMs?: number
+  readonly secretKeys?: SecretKeys
+  readonly issue?: (host: string) => Promise<Issued>
+  readonly ask?: (host: string) => Promise<boolean>
+}
+
+/** Time of all gateways, which passes only when it is told to. */
+const time = { ms: Date.parse('2026-01-01T00:00:00Z') }
+
+function issueFor(host: string): Issued {
+  const notAfter = new Date(time.ms + 90 * DAY_MS)
+  return createCertificate([host], { notBefore: new Date(time.ms), notAfter })
+}
+
+function openStore(t: Test): Store {
+  const store = createStore(createMemoryStore(), { nowMs: () => time.ms })
+  t.teardown(store.close)
+  return store
+}
+
+interface TestGateway {
+  readonly keeper: CertificateManager
+  readonly picture: CertificateCache
+  readonly orders: readonly string[]
+  readonly serial: (host: string) => string | undefined
+}
+
+/** What orders, without listeners, and without a directory. */
+async function openGateway(t: Test, options: GatewayOptions = {}): Promise<TestGateway> {
+  const { hosts = ['a.test'], store = openStore(t), aheadMs = 0, secretKeys = NO_KEYS } = options
+  const { issue = async (host: string) => issueFor(host), ask } = options
+  const orders: string[] = []
+  const clock = { nowMs: () => time.ms + aheadMs, elapsedMs: () => time.ms }
+  const scope = SCOPE
+  const picture = await openCertificateCache({
+    ...{ store, scope, secretKeys, clock },
+    onChange: () => {},
+    onWarning: () => {},
+  })
+  t.teardown(picture.close)
+  const windows = createWindows({
+    ...{ clock, random: () => 0, onFailure: () => {} },
+    directory: { readWindow: async () => undefined },
+  })
+  const directory = {
+    issue(host: string) {
+      orders.push(host)
+      return issue(host)
+    },
+  }
+  const keeper = createCertificateManager({
+    ...{ store, scope, secretKeys, clock, picture, directory, windows, hosts, ask },
+    ...{ holder: `${Math.random()}`, holdMs: 60_000, random: () => 0, log: createLog('silent') },
+  })
+  t.teardown(keeper.close)
+  const serial = (host: string) => picture.certificates.get(host)?.cert
+  return { keeper, picture, orders, serial }
+}
+
+t.test(
+  'a certificate that is due at once, by a clock far ahead, is not had again and again',
+  async (t) => {
+    const { keeper, orders } = await openGateway(t, { aheadMs: YEAR_MS })
+    for (let i = 0; i < 10; i++) {
+      await keeper.work()
+      time.ms += 10_000
+    }
+    t.equal(orders.length, 1)
+    time.ms += 6 * HOUR_MS
+    await keeper.work()
+    t.equal(orders.length, 2, 'some hours later it is')
+  },
+)
+
+t.test(
+  'another gateway of the store, whose clock is far ahead, lets it rest as long',
+  async (t) => {
+    const store = openStore(t)
+    const first = await openGateway(t, { store })
+    await first.keeper.work()
+    const second = await openGateway(t, { store, aheadMs: YEAR_MS })
+    await second.picture.refresh()
+    t.equal(first.orders.length, 1)
+    await second.keeper.work()
+    for (let i = 0; i < 5; i++) {
+      time.ms += 10_000
+      await first.keeper.work()
+      await second.keeper.work()
+    }
+    t.equal(
+      first.orders.length + second.orders.length,
+      2,
+      'once more, when it does not know better',
+    )
+  },
+)
+
+t.test('what fails is left alone by gateways whose clocks do not agree', async (t) => {
+  const store = openStore(t)
+  const issue = async (): Promise<Issued> => {
+    throw new AcmeError('no', { kind: 'refused' })
+  }
+  const gateways = await Promise.all(
+    [0, 2 * HOUR_MS, -2 * HOUR_MS].map((aheadMs) => openGateway(t, { store, aheadMs, issue })),
+  )
+  const count = () => gateways.reduce((sum, { orders }) => sum + orders.length, 0)
+  async function workAll(): Promise<void> {
+    for (const { keeper, picture } of gateways) {
+      await picture.refresh()
+      await keeper.work()
+    }
+  }
+  await workAll()
+  await workAll()
+  t.equal(count(), 1)
+  time.ms += 59_000
+  await workAll()
+  t.equal(count(), 1, 'before a minute is over')
+  time.ms += 1000
+  await workAll()
+  t.equal(count(), 2, 'then by one of them')
+})
+
+t.test(
+  'a turn is kept from a gateway whose clock is far ahead, and is taken over from one that is gone',
+  async (t) => {
+    const store = openStore(t)
+    let fail!: (error: Error) => void
+    const issue = () =>
+      new Promise<Issued>((_, reject) => {
+        fail = reject
+      })
+    const first = await openGateway(t, { store, issue })
+    const working = first.keeper.work()
+    await eventually(async () => first.orders.length === 1)
+    const second = await openGateway(t, { store, aheadMs: YEAR_MS })
+    await second.keeper.work()
+    t.equal(second.orders.length, 0)
+    t.ok(second.keeper.isElsewhere('a.test'))
+    time.ms += 60_001
+    await second.keeper.work()
+    t.equal(second.orders.length, 1)
+    fail(new AcmeError('late', { kind: 'refused' }))
+    await working
+    const record = await store.read(TABLE, toOrderKey(SCOPE, '', 'a.test'))
+    t.notMatch(String(record?.value), /late/, 'whoever lost it does not have the last word')
+  },
+)
+
+t.test(
+  'an error that is no answer of the directory is not met again every ten seconds',
+  async (t) => {
+    const issue = async (): Promise<Issued> => {
+      throw new TypeError('broken')
+    }
+    const { keeper, orders } = await openGateway(t, { issue })
+    for (let i = 0; i < 60; i++) {
+      await keeper.work()
+      time.ms += 10_000
+    }
+    // After one minute, then three, then nine.
+    t.equal(orders.length, 3)
+  },
+)
+
+/** A store whose writes can be lost, or whose answers. */
+function breakStore(store: Store): { store: Store; breaks: { writes: number; answers: number } } {
+  const breaks = { writes: 0, answers: 0 }
+  const away = () => new GatewayError('store', 503, 'away')
+  const broken = {
+    ...store,
+    async commit(writes: readonly StoreWrite[]) {
+      if (breaks.writes > 0) {
+        breaks.writes--
+        throw away()
+      }
+      const versions = await store.commit(writes)
+      if (breaks.answers > 0) {
+        breaks.answers--
+        throw away()
+      }
+      return versions
+    },
+  }
+  return { store: broken, breaks }
+}
+
+t.test(
+  'a certificate the store does not take is not ordered again, but written later',
+  async (t) => {
+    const { store, breaks } = breakStore(openStore(t))
+    const issue = async (host: string): Promise<Issued> => {
+      // The certificate, and the release of the turn.
+      breaks.writes = 2
+      return issueFor(host)
+    }
+    const { keeper, orders, serial } = await openGateway(t, { store, issue })
+    await keeper.work()
+    t.equal(serial('a.test'), undefined)
+    time.ms += 10_000
+    await keeper.work()
+    t.ok(serial('a.test'))
+    t.equal(orders.length, 1)
+  },
+)
+
+t.test('a turn whose beginning or end was not acknowledged is its own still', async (t) => {
+  const issue = async (): Promise<Issued> => {
+    throw new AcmeError('no', { kind: 'refused' })
+  }
+  const { store, breaks } = breakStore(openStore(t))
+  const { keeper, orders, picture } = await openGateway(t, { store, issue })
+  breaks.answers = 1
+  await keeper.work()
+  t.equal(orders.length, 0)
+  time.ms += 10_000
+  await keeper.work()
+  t.equal(orders.length, 1, 'it is taken up by the same gateway')
+  await picture.refresh()
+  t.match(picture.orders.get('a.test'), { failures: 1, holdMs: 0, waitMs: 60_000, reason: 'no' })
+  const lost = breakStore(openStore(t))
+  const other = await openGateway(t, {
+    store: lost.store,
+    async issue(host) {
+      lost.breaks.answers = 1
+      return issueFor(host)
+    },
+  })
+  await other.keeper.work()
+  await other.picture.refresh()
+  t.ok(other.serial('a.test'))
+  time.ms += HOUR_MS
+  await other.keeper.work()
+  t.equal(other.orders.length, 1, 'it is had though nobody said so')
+})
+
+t.test('hosts do not wait for one another', async (t) => {
+  let end!: (issued: Issued) => void
+  const { keeper, serial } = await openGateway(t, {
+    hosts: ['slow.test', 'a.test'],
+    ask: async () => true,
+    issue: async (host) =>
+      host === 'slow.test'
+        ? new Promise((resolve) => {
+            end = resolve
+          })
+        : issueFor(host),
+  })
+  const working = keeper.work()
+  await eventually(async () => serial('a.test') !== undefined)
+  await keeper.want('b.test')
+  t.ok(serial('b.test'))
+  end(issueFor('slow.test'))
+  await working
+  t.ok(serial('slow.test'))
+})
+
+t.test('hosts that are wanted while they are left alone take the place of no other', async (t) => {
+  const { keeper, serial, orders } = await openGateway(t, {
+    hosts: [],
+    ask: async () => true,
+    async issue(host) {
+      if (host === 'b.test') return issueFor(host)
+      throw new AcmeError('no', { kind: 'refused' })
+    },
+  })
+  const hosts = Array.from({ length: 1000 }, (_, i) => `h${i}.test`)
+  for (const host of hosts) await keeper.want(host)
+  for (const host of hosts) await keeper.want(host)
+  t.equal(orders.length, 1000)
+  await keeper.want('b.test')
+  t.ok(serial('b.test'))
+})
+
+t.test('gateways with different secret keys have certificates of their own', async (t) => {
+  const store = openStore(t)
+  const [a, b] = ['a', 'b'].map((name) => parseSecretKey(makeSecretKey(), name))
+  const first = await openGateway(t, { store, secretKeys: [a!] })
+  await first.keeper.work()
+  const second = await openGateway(t, { store, secretKeys: [b!] })
+  await second.keeper.work()
+  t.ok(second.serial('a.test'), 'at once, not near the end of one it cannot read')
+  await first.picture.refresh()
+  t.not(first.serial('a.test'), second.serial('a.test'))
+  const both = await openGateway(t, { store, secretKeys: [b!, a!] })
+  await both.keeper.work()
+  t.equal(both.orders.length, 0, 'whoever knows the key before needs none')
+  t.equal(sealingId([b!, a!]), b!.id)
+})
+
+t.test(
+  'certificates of listed hosts do not end in the store, others do a week after their own end',
+  async (t) => {
+    const store = openStore(t)
+    const ask = async (): Promise<boolean> => true
+    const { keeper } = await openGateway(t, { store, ask })
+    await keeper.work()
+    await keeper.want('b.test')
+    const { records } = await store.list(TABLE)
+    const ends = new Map(records.map(({ key, expiresMs }) => [key.slice(SCOPE.length), expiresMs]))
+    t.equal(ends.get('certificate/plain/a.test'), 0)
+    t.equal(ends.get('order/plain/a.test'), 0)
+    // Certificates have whole seconds.
+    const nowMs = time.ms - (time.ms % 1000)
+    t.equal(ends.get('certificate/plain/b.test'), nowMs + 97 * DAY_MS)
+  },
+)

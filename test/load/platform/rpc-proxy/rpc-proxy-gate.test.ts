@@ -1,0 +1,173 @@
+import t, { type Test } from 'tap'
+import { formatAccount } from '../../../../core/auth/account-text.ts'
+import { createAuthorizer } from '../../../../core/auth/authorizer.ts'
+import type { Dispatch } from '../../../../core/rpc/call.ts'
+import { endpoint } from '../../../../sdk/service/endpoint.ts'
+import { testCalls } from '../../../contracts/calls.ts'
+import { until } from '../../../contracts/registry.ts'
+import { createAccount, createRule, MemoryAuthSource } from '../../../fixtures/auth-source.ts'
+import { RecordedCall } from '../../../fixtures/rpc.ts'
+import { type Form, openCaller, openPort, openProxy, toNode } from '../../../fixtures/rpc-proxy.ts'
+import { createService } from '../../../fixtures/sdk-services.ts'
+
+const FORMS: readonly Form[] = ['mx', 'http']
+const JANE = createAccount({ scopes: ['staff'] })
+const ADMIN = createAccount({ id: 'admin', scopes: ['admin'] })
+const STAFF_ONLY = createRule({ id: 'staff', scope: 'staff' })
+
+function openGate(t: Test) {
+  const source = new MemoryAuthSource()
+  const gate = createAuthorizer(source)
+  t.teardown(gate.close)
+  return { source, gate }
+}
+
+for (const later of [false, true])
+  t.test(`a gate lets calls through as they are${later ? ', those found later too' : ''}`, (t) => {
+    const { gate } = openGate(t)
+    testCalls(t, {
+      async open(t, dispatch) {
+        const { port } = await openPort(t, dispatch)
+        const proxy = await openProxy(t, { helloworld: [toNode(port)] }, { gate })
+        if (!later) return openCaller(t, proxy.port, 'mx')
+        const find = async (service: string) => proxy.upstreams.get(service)
+        const second = await openProxy(t, {}, { gate, find })
+        return openCaller(t, second.port, 'mx')
+      },
+      isFast: true,
+      maxHeld: later ? 1575 : 1050,
+    })
+    t.end()
+  })
+
+/** A service without a gate behind a proxy with one, and what it is told. */
+async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) {
+  const { source, gate } = openGate(t)
+  const told: string[] = []
+  let cancelled = 0
+  const dispatch: Dispatch = (call) => {
+    told.push(call.metadata)
+    if (call.endpoint !== 'A.Watch') return call.reply('', '{}')
+    call.receiver = {
+      onData: () => {},
+      onEnd: () => {},
+      onCredit: () => {},
+      onCancel: () => void cancelled++,
+    }
+    call.sendData('{}')
+  }
+  const { port } = await openPort(t, dispatch)
+  const nodes = { greeter: [toNode(port, form)] }
+  const proxy = await openProxy(t, nodes, { gate, upstream: { domain } })
+  const caller = openCaller(t, proxy.port, 'mx')
+  const send = (metadata: string, fields = {}) => {
+    const call = new RecordedCall({ service: 'greeter', endpoint: 'A.B', metadata, ...fields })
+    caller.call(call)
+    return call
+  }
+  /** Its error; undefined: it was answered. */
+  const ask = async (metadata: string) => {
+    const call = send(metadata)
+    await until(() => call.events.length > 0)
+    return call.error
+  }
+  const show = async (account = JANE) => `authorization: Bearer ${await source.issue(account)}\r\n`
+  return { source, told, ask, send, show, counts: () => ({ cancelled }) }
+}
+
+for (const form of FORMS)
+  t.test(
+    `a service that is called as ${form} is told whom the token says, and nothing else`,
+    async (t) => {
+      const { told, ask, show } = await openBehind(t, { form })
+      const forged = `mx-account: ${formatAccount(ADMIN)}\r\nmx-address: 10.0.0.1\r\n`
+      for (const metadata of [forged, `${forged}x-a: b\r\n${forged}`]) {
+        await ask(metadata)
+        t.notMatch(told.at(-1), /admin|10\.0/)
+      }
+      const token = await show()
+      await ask(`${forged}${token}${forged}`)
+      t.match(told.at(-1), `mx-account: ${formatAccount(JANE)}\r\n`)
+      t.match(told.at(-1), token)
+      t.notMatch(told.at(-1), /admin|10\.0/)
+      const count = told.length
+      for (const name of ['Mx-Account', 'MX-ACCOUNT', ' mx-account', 'mx-account '])
+        t.match(await ask(`${name}: ${formatAccount(ADMIN)}\r\n`), { code: 400 }, name)
+      t.equal(told.length, count)
+    },
+  )
+
+t.test(
+  'what a service tells of itself is for administrators, whether or not it asks',
+  async (t) => {
+    const { told, send, show } = await openBehind(t, { domain: 'acme' })
+    const ask = async (endpoint: string, metadata: string) => {
+      const call = send(metadata, { endpoint })
+      await until(() => call.events.length > 0)
+      return call.error?.code ?? 200
+    }
+    const tenant = createAccount({ id: 'ann', issuer: 'acme', scopes: ['admin'] })
+    t.equal(await ask('Debug.Health', ''), 200)
+    for (const [metadata, code] of [
+      ['', 401],
+      [await show(), 403],
+      [await show(createAccount({ issuer: 'acme' })), 401],
+      [await show(tenant), 200],
+      [await show(ADMIN), 200],
+    ] as const)
+      for (const endpoint of ['Debug.Log', 'Debug.Trace', 'Debug.Stats'])
+        t.equal(await ask(endpoint, metadata), code, endpoint)
+    t.equal(told.length, 7)
+  },
+)
+
+t.test('what the rules deny goes to no node', async (t) => {
+  const { source, told, ask, show } = await openBehind(t)
+  source.setRules('mx', STAFF_ONLY)
+  const denied = { id: 'greeter', code: 401, message: 'Unauthorized call made to greeter:A.B' }
+  t.match(await ask(''), denied)
+  t.match(await ask(await show(createAccount())), denied)
+  t.match(await ask('mx-namespace: acme\r\n'), denied)
+  t.match(await ask('authorization: Bearer a.b.c\r\n'), {
+    code: 401,
+    message: /(?:^|: )invalid or expired access token; log in again$/,
+  })
+  t.same(told, [])
+  t.equal(await ask(await show()), undefined)
+})
+
+t.test('what belongs to a namespace is the affair of its own rules', async (t) => {
+  const { source, ask } = await openBehind(t, { domain: 'acme' })
+  source.setRules('mx', STAFF_ONLY)
+  t.equal(await ask('mx-namespace: acme\r\n'), undefined)
+  source.setRules('acme', STAFF_ONLY)
+  await until(async () => (await ask('mx-namespace: acme\r\n'))?.code === 401)
+})
+
+t.test('a stream ends within a second of the rules that deny it', async (t) => {
+  const { source, send, show, counts } = await openBehind(t)
+  const call = send(await show(), { endpoint: 'A.Watch', stream: true })
+  await until(() => call.events.length === 1)
+  source.setRules('mx', createRule({ id: 'nobody', access: 'DENIED' }))
+  await until(() => call.error !== undefined, 1000)
+  t.match(call.error, { code: 401, message: 'Unauthorized call made to greeter:A.Watch' })
+  await until(() => counts().cancelled === 1)
+})
+
+t.test('the gate of a service it hosts is asked, and once', async (t) => {
+  const { source, gate } = openGate(t)
+  source.setRules('mx', STAFF_ONLY)
+  const proxy = await openProxy(t, {}, { gate })
+  const who = endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' })
+  await createService(t, { name: 'own', host: proxy, gate }).handle('A', { who }).start()
+  const ask = (headers: Record<string, string>) =>
+    fetch(`http://${proxy.address}`, {
+      method: 'POST',
+      headers: { 'mx-service': 'own', 'mx-endpoint': 'A.Who', ...headers },
+    })
+  const denied = await ask({ 'mx-account': formatAccount(ADMIN) })
+  t.equal(denied.status, 401)
+  t.equal(denied.headers.get('www-authenticate'), 'Bearer')
+  const reply = await ask({ authorization: `Bearer ${await source.issue(JANE)}` })
+  t.equal(await reply.json(), 'jane')
+})

@@ -1,0 +1,194 @@
+import t, { type Test } from 'tap'
+import type { Registry } from '../../../../core/contracts/registry.ts'
+import { ServiceCache } from '../../../../core/registry/service-cache.ts'
+import { openRpcProxy, type RpcProxy } from '../../../../platform/rpc-proxy/rpc-proxy.ts'
+import { findLocalCaller } from '../../../../sdk/internal/local-services.ts'
+import { createDispatcher } from '../../../../sdk/service/dispatch.ts'
+import { endpoint } from '../../../../sdk/service/endpoint.ts'
+import { testCalls } from '../../../contracts/calls.ts'
+import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
+import { RecordedCall } from '../../../fixtures/rpc.ts'
+import {
+  createTestPool,
+  openCaller,
+  openPort,
+  openProxy,
+  toNode,
+} from '../../../fixtures/rpc-proxy.ts'
+import {
+  createQuietLog,
+  createService,
+  openClient,
+  openRegistry,
+} from '../../../fixtures/sdk-services.ts'
+
+const FORMS = ['mx', 'http'] as const
+
+for (const to of FORMS) {
+  for (const from of FORMS) {
+    t.test(`calls that come as ${to} and go on as ${from}`, async (t) => {
+      const isFast = to === 'mx' && from === 'mx'
+      testCalls(t, {
+        async open(t, dispatch) {
+          const { port } = await openPort(t, dispatch)
+          const proxy = await openProxy(t, { helloworld: [toNode(port, from)] })
+          return openCaller(t, proxy.port, to)
+        },
+        isFast,
+        // One window on either side of the proxy; of the plain form what the sockets of this machine take.
+        maxHeld: isFast ? 1050 : 40_000,
+      })
+    })
+  }
+}
+
+t.test('calls of a service it hosts', async (t) => {
+  testCalls(t, {
+    async open(t, dispatch) {
+      const proxy = await openProxy(t, {})
+      const { log } = createQuietLog()
+      proxy.add({ ...createDispatcher({ service: 'helloworld', log }), dispatch })
+      return openCaller(t, proxy.port, 'mx')
+    },
+    isFast: true,
+    maxHeld: 525,
+  })
+})
+
+t.test('a trusted gateway is believed whom it calls for, to the service that asks', async (t) => {
+  let isTrusted = true
+  const proxy = await openProxy(t, {}, { isTrusted: () => isTrusted })
+  const addresses: string[] = []
+  for (const service of ['auth', 'store'])
+    proxy.add({
+      ...createDispatcher({ service, log: createQuietLog().log }),
+      dispatch(call, address = '') {
+        addresses.push(address)
+        call.reply('', '{}')
+      },
+    })
+  const caller = openCaller(t, proxy.port, 'mx')
+  const look = async (service: string, metadata: string) => {
+    const call = new RecordedCall({ service, metadata })
+    caller.call(call)
+    await until(() => call.events.length > 0)
+    return addresses.at(-1)
+  }
+  const told = 'mx-address: 192.0.2.7\r\n'
+  t.equal(await look('auth', told), '192.0.2.7')
+  t.equal(await look('auth', 'mx-address: 2001:db8::1\r\n'), '2001:db8::1')
+  for (const metadata of ['', 'mx-address: x\r\n', `${told}mx-address: 192.0.2.8\r\n`])
+    t.equal(await look('auth', metadata), '127.0.0.1', metadata)
+  t.equal(await look('store', told), '127.0.0.1')
+  isTrusted = false
+  t.equal(await look('auth', told), '127.0.0.1')
+})
+
+/** A proxy as a platform has it, over a registry. */
+async function openPlatform(t: Test): Promise<{ registry: Registry; proxy: RpcProxy }> {
+  const registry = openRegistry(t)
+  const options = { createPool: createTestPool, findCaller: findLocalCaller }
+  const directory = new ServiceCache(registry, { upstream: () => options })
+  const proxy = await openRpcProxy({
+    address: { host: '127.0.0.1', port: 0 },
+    find: (service) => directory.find(service),
+    log: createQuietLog('proxy').log,
+  })
+  t.teardown(async () => {
+    await proxy.close()
+    directory.close()
+  })
+  return { registry, proxy }
+}
+
+/** An endpoint that answers with its name, and how many calls it had. */
+function named(name: string) {
+  const seen = { calls: 0 }
+  const where = endpoint({
+    handle() {
+      seen.calls++
+      return name
+    },
+  })
+  return { seen, where }
+}
+
+t.test('services of this process and of others are called by name, at one address', async (t) => {
+  const { registry, proxy } = await openPlatform(t)
+  const own = named('own')
+  const other = named('other')
+  const hosted = { registry, name: 'own', host: proxy }
+  await createService(t, hosted).handle('A', { where: own.where }).start()
+  await createService(t, { registry, name: 'other' }).handle('A', { where: other.where }).start()
+  const client = openClient(t, { address: proxy.address })
+  for (const name of ['own', 'other']) t.equal(await client.call(name, 'A.Where'), name)
+  await t.rejects(client.call('nobody', 'A.Where'), {
+    code: 404,
+    id: 'nobody',
+    message: 'service not found: nobody',
+  })
+  for (const service of ['own', 'other']) {
+    const reply = await fetch(`http://${proxy.address}`, {
+      method: 'POST',
+      headers: { 'mx-service': service, 'mx-endpoint': 'A.Where' },
+    })
+    t.equal(await reply.json(), service)
+  }
+  t.strictSame([own.seen.calls, other.seen.calls], [2, 2])
+})
+
+t.test('a request that names no service is 400 in the plain form, too', async (t) => {
+  const { proxy } = await openPlatform(t)
+  for (const headers of [{}, { 'mx-service': '' }, { 'mx-service': ' ' }]) {
+    const reply = await fetch(`http://${proxy.address}`, { method: 'POST', headers })
+    t.equal(reply.status, 400)
+    t.match(await reply.json(), { Id: 'go.mx.proxy', Code: 400, Detail: /^service name is blank/ })
+  }
+})
+
+t.test('a service it hosts that stops: calls go to another node, and none is lost', async (t) => {
+  const { registry, proxy } = await openPlatform(t)
+  const first = named('first')
+  const second = named('second')
+  const leaving = createService(t, { registry, host: proxy }).handle('A', { where: first.where })
+  await leaving.start()
+  await createService(t, { registry }).handle('A', { where: second.where }).start()
+  const client = openClient(t, { address: proxy.address })
+  const answers: Promise<unknown>[] = []
+  const stopped = until(() => first.seen.calls >= 20).then(() => leaving.stop())
+  let isStopped = false
+  stopped.then(
+    () => (isStopped = true),
+    () => {},
+  )
+  while (!isStopped) {
+    answers.push(client.call('greeter', 'A.Where', {}, { retries: 0 }))
+    await new Promise(setImmediate)
+  }
+  answers.push(client.call('greeter', 'A.Where', {}, { retries: 0 }))
+  const names = await Promise.all(answers)
+  t.equal(names.at(-1), 'second')
+  t.strictSame(new Set(names), new Set(['first', 'second']))
+})
+
+t.test('a service is hosted once', async (t) => {
+  const { registry, proxy } = await openPlatform(t)
+  const { where } = named('a')
+  const service = createService(t, { registry, host: proxy }).handle('A', { where })
+  await service.start()
+  await t.rejects(createService(t, { registry, host: proxy }).start(), {
+    message: `${proxy.address} serves a service greeter already`,
+  })
+  const client = openClient(t, { address: proxy.address })
+  t.equal(await client.call('greeter', 'A.Where'), 'a', 'which goes on')
+  await service.stop()
+  await createService(t, { registry, host: proxy }).handle('A', { where }).start()
+  t.equal(await client.call('greeter', 'A.Where'), 'a', 'until it has left')
+})
+
+t.test('a port that is in use: one clear line', async (t) => {
+  const { port } = await openRawBackend(t)
+  await t.rejects(openProxy(t, {}, { address: { host: '127.0.0.1', port } }), {
+    message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
+  })
+})

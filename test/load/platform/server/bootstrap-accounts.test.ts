@@ -1,0 +1,199 @@
+import { existsSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { configurationFrom } from '../../../../platform/config/load.ts'
+import { createLog } from '../../../../platform/process/log.ts'
+import { forgetPassword } from '../../../../platform/server/bootstrap-accounts.ts'
+import { startServer } from '../../../../platform/server/server.ts'
+import { readFlags } from '../../../../platform/settings/flags.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { openServer, QUIET_WORDS } from '../../../fixtures/server.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+// Whole servers, whose secrets take a tenth of a second each.
+t.setTimeout(180_000)
+
+/** Words for a server of profile `local` whose files are in a folder of its own. */
+function keepIn(folder: string): readonly string[] {
+  return ['--profile=local', `--data_dir=${join(folder, 'data')}`]
+}
+
+async function logIn(server: Awaited<ReturnType<typeof openServer>>, id: string, secret: string) {
+  const { status, body } = await server.post('/auth/token', { id, secret })
+  return status === 200 ? body.token.access_token : status
+}
+
+async function whoIs(server: Awaited<ReturnType<typeof openServer>>, token: string) {
+  const { body } = await server.post('/auth/inspect', { token })
+  return body.account
+}
+
+function read(t: Test, folder: string, name: string): string {
+  const file = join(folder, 'data', name)
+  t.equal(statSync(file).mode & 0o777, 0o600, 'its owner alone reads it')
+  return readFileSync(file, 'utf8').trim()
+}
+
+t.test('the first start makes an administrator, whose random password is told once', async (t) => {
+  const folder = makeTempFolder(t, 'first')
+  const server = await openServer(t, keepIn(folder))
+  const file = join(folder, 'data', 'admin_password')
+  const password = read(t, folder, 'admin_password')
+  t.match(password, /^[\w-]{24}$/)
+  t.same(server.server.adminPassword, { password, file })
+  const token = await logIn(server, 'admin', password)
+  t.match(await whoIs(server, token), { id: 'admin', type: 'user', scopes: ['admin'] })
+  await server.server.close()
+  const again = await openServer(t, keepIn(folder))
+  t.equal(again.server.adminPassword, undefined)
+  t.equal(read(t, folder, 'admin_password'), password)
+  t.type(await logIn(again, 'admin', password), 'string')
+  t.match(
+    await again.post('/auth/inspect', { token }),
+    { status: 200 },
+    'the key of tokens is the same after a restart',
+  )
+  const change = { id: 'admin', old_secret: password, new_secret: 'another one' }
+  const headers = { authorization: `Bearer ${token}` }
+  t.equal((await again.post('/auth/accounts/changeSecret', change, headers)).status, 200)
+  await until(() => !existsSync(file))
+})
+
+t.test(
+  'a file of another password than the administrator has goes at the next start',
+  async (t) => {
+    const folder = makeTempFolder(t, 'first')
+    const first = await openServer(t, keepIn(folder))
+    await first.server.close()
+    const file = join(folder, 'data', 'admin_password')
+    const password = readFileSync(file, 'utf8')
+    // As if another server of the store had changed it.
+    writeFileSync(file, 'the one before\n')
+    const second = await openServer(t, keepIn(folder))
+    await until(() => !existsSync(file))
+    t.type(await logIn(second, 'admin', password.trim()), 'string')
+  },
+)
+
+t.test('only what ends the password of the administrator removes its file', async (t) => {
+  const folder = makeTempFolder(t, 'first')
+  const file = join(folder, 'admin_password')
+  const isThereAfter = async (action: string, namespace = 'mx', target = 'admin') => {
+    writeFileSync(file, 'password')
+    const record = { action, namespace, target, account: '', address: '', request: '', time: 0 }
+    await forgetPassword(record, folder)
+    return existsSync(file)
+  }
+  t.notOk(await isThereAfter('account.change-secret'))
+  t.notOk(await isThereAfter('account.delete'))
+  t.ok(await isThereAfter('login.failed'))
+  t.ok(await isThereAfter('account.change-secret', 'acme'))
+  t.ok(await isThereAfter('account.change-secret', 'mx', 'ann'))
+})
+
+t.test('services of whoever runs the server find an account of theirs in a file', async (t) => {
+  const folder = makeTempFolder(t, 'first')
+  const server = await openServer(t, keepIn(folder))
+  const { id, secret } = JSON.parse(read(t, folder, 'service_credentials'))
+  const token = await logIn(server, id, secret)
+  t.match(await whoIs(server, token), { id: 'local', type: 'service', scopes: ['service'] })
+})
+
+t.test(
+  'their secret is made anew when its file is gone, and no other account is touched',
+  async (t) => {
+    const folder = makeTempFolder(t, 'first')
+    const first = await openServer(t, keepIn(folder))
+    const old = JSON.parse(read(t, folder, 'service_credentials'))
+    await first.server.close()
+    unlinkSync(join(folder, 'data', 'service_credentials'))
+    const second = await openServer(t, keepIn(folder))
+    const { id, secret } = JSON.parse(read(t, folder, 'service_credentials'))
+    t.equal(await logIn(second, id, old.secret), 400)
+    const admin = await logIn(second, 'admin', read(t, folder, 'admin_password'))
+    const headers = { authorization: `Bearer ${await logIn(second, id, secret)}` }
+    t.equal((await second.get('/auth/rules/list', headers)).status, 200)
+    const asAdmin = { authorization: `Bearer ${admin}` }
+    await second.post('/auth/accounts/delete', { id }, asAdmin)
+    await second.post('/auth/generate', { id, secret: 'a user of that name' }, asAdmin)
+    await second.server.close()
+    unlinkSync(join(folder, 'data', 'service_credentials'))
+    const third = await openServer(t, keepIn(folder))
+    t.type(await logIn(third, 'local', 'a user of that name'), 'string')
+    t.throws(() => statSync(join(folder, 'data', 'service_credentials')))
+  },
+)
+
+t.test('the password is the one that is given, and is in no file', async (t) => {
+  const folder = makeTempFolder(t, 'first')
+  const server = await openServer(t, [...keepIn(folder), '--admin_password=correct horse'])
+  t.equal(server.server.adminPassword, undefined)
+  t.type(await logIn(server, 'admin', 'correct horse'), 'string')
+  t.throws(() => statSync(join(folder, 'data', 'admin_password')))
+})
+
+t.test('in profile test it is mx', async (t) => {
+  const server = await openServer(t)
+  t.equal(server.server.adminPassword, undefined)
+  t.type(await logIn(server, 'admin', 'mx'), 'string')
+})
+
+t.test('there is no administrator where none is wanted', async (t) => {
+  const folder = makeTempFolder(t, 'first')
+  const server = await openServer(t, [
+    ...keepIn(folder),
+    '--disable_admin',
+    '--admin_password=correct horse',
+  ])
+  t.equal(await logIn(server, 'admin', 'correct horse'), 400)
+})
+
+t.test('a password everybody knows is refused where others reach the server', async (t) => {
+  const open = [...QUIET_WORDS.filter((word) => !word.includes('web')), '--web_address=0.0.0.0:0']
+  const refused = async (folder: string, words: readonly string[]) => {
+    const flags = readFlags([...open, ...keepIn(folder), ...words], 'server')
+    const configuration = await configurationFrom(flags, {}, 'server')()
+    await t.rejects(startServer({ configuration, log: createLog('silent') }), {
+      name: 'SettingsError',
+      message: /is "mx", which everybody knows, and others reach 0\.0\.0\.0:0/,
+    })
+  }
+  const folder = makeTempFolder(t, 'first')
+  const server = await openServer(t, [
+    ...['--store=lmdb', `--data_dir=${join(folder, 'data')}`, '--config_secret_key=file'],
+  ])
+  t.type(await logIn(server, 'admin', 'mx'), 'string')
+  await server.server.close()
+  await refused(folder, [])
+})
+
+t.test('a password of fewer than 8 characters is rejected', async (t) => {
+  for (const password of ['mx', '1234567']) {
+    const words = [...QUIET_WORDS, ...keepIn(makeTempFolder(t, 'first'))]
+    const flags = readFlags([...words, `--admin_password=${password}`], 'server')
+    const configuration = await configurationFrom(flags, {}, 'server')()
+    await t.rejects(startServer({ configuration, log: createLog('silent') }), {
+      name: 'SettingsError',
+      message: `admin_password (MX_ADMIN_PASSWORD) must be at least 8 characters, got ${password.length}`,
+    })
+  }
+})
+
+t.test('without a file and a terminal for its password no administrator is made', async (t) => {
+  const words = ['--profile=local', '--store=memory', '--events=memory', '--registry=memory']
+  const flags = readFlags([...QUIET_WORDS, ...words, '--config_secret_key=memory'], 'server')
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const configuration = await configurationFrom(flags, {}, 'server')()
+  const server = await startServer({ configuration, log, canShowPassword: false })
+  t.teardown(server.close)
+  t.equal(server.adminPassword, undefined)
+  t.match(lines.join(''), /no account admin: .* Set MX_ADMIN_PASSWORD and restart/)
+  const reply = await fetch(`http://127.0.0.1:${server.address.port}/auth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 'admin', secret: 'password' }),
+  })
+  t.equal(reply.status, 400)
+})

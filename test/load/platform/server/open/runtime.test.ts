@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { V1Deployment } from '@kubernetes/client-node'
+import t, { type Test } from 'tap'
+import type { Runtime } from '../../../../../core/contracts/runtime.ts'
+import {
+  type OpenRuntimeOptions,
+  openRuntime,
+  openRuntimeFolder,
+} from '../../../../../platform/server/open/runtime.ts'
+import type { ServerRegistries } from '../../../../../platform/server/server-registries.ts'
+import { useKubeconfig } from '../../../../fixtures/kubeconfig.ts'
+import { openKubernetesApi } from '../../../../fixtures/kubernetes-api.ts'
+import { createQuietLog, openRegistry } from '../../../../fixtures/sdk-services.ts'
+import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
+
+function open(t: Test, changes: Partial<OpenRuntimeOptions['settings']>): Promise<Runtime> {
+  const registry = openRegistry(t)
+  const settings = {
+    runtime: 'process',
+    runtimePodSecurity: 'restricted',
+    restartDelayMaxMs: 60_000,
+    runtimeReadOnlyRoot: true,
+    runtimeCpuRequest: 0.1,
+    runtimeMemoryRequestBytes: 0,
+    ...changes,
+  } as const
+  return openRuntime({
+    settings,
+    registries: { registry, create: () => registry } as unknown as ServerRegistries,
+    folder: makeTempFolder(t, 'runtime'),
+    log: createQuietLog('runtime').log,
+  })
+}
+
+t.test('what runs services is what the setting says', async (t) => {
+  for (const [name, runs] of [
+    ['process', 'process'],
+    ['kubernetes', 'image'],
+  ] as const) {
+    const runtime = await open(t, { runtime: name })
+    t.equal(runtime.runs, runs)
+    await runtime.close()
+  }
+})
+
+t.test('runtime_pod_security decides whether pods may run as root', async (t) => {
+  const api = await openKubernetesApi(t)
+  useKubeconfig(t, api)
+  for (const [runtimePodSecurity, runAsNonRoot] of [
+    ['restricted', true],
+    ['baseline', undefined],
+  ] as const) {
+    const runtime = await open(t, { runtime: 'kubernetes', runtimePodSecurity })
+    t.teardown(() => runtime.close())
+    await runtime.apply({
+      ...{ namespace: 'mx', name: runtimePodSecurity, version: 'v1', revision: '1' },
+      program: { kind: 'image', image: 'shop:1' },
+      ...{ instances: 1, env: {}, resources: {}, protocol: 'mx' },
+    })
+    const { spec } = api.list('deployments').at(-1) as unknown as V1Deployment
+    t.equal(spec!.template.spec!.securityContext!.runAsNonRoot, runAsNonRoot, runtimePodSecurity)
+  }
+})
+
+t.test('where nothing is kept the folder goes with the server', async (t) => {
+  const folder = await openRuntimeFolder()
+  t.ok(existsSync(folder.path))
+  await folder.close()
+  t.notOk(existsSync(join(folder.path)))
+})

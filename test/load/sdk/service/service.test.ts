@@ -1,0 +1,512 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:net'
+import t from 'tap'
+import { createMemoryBroker } from '../../../../adapters/broker/memory.ts'
+import type { Registry } from '../../../../core/contracts/registry.ts'
+import { Type } from '../../../../core/schema.ts'
+import type { Client } from '../../../../sdk/client/client.ts'
+import { findLocalCaller } from '../../../../sdk/internal/local-services.ts'
+import { endpoint } from '../../../../sdk/service/endpoint.ts'
+import { Service } from '../../../../sdk/service/service.ts'
+import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
+import { RecordedCall } from '../../../fixtures/rpc.ts'
+import {
+  createQuietLog,
+  createService,
+  openClient,
+  openRegistry,
+} from '../../../fixtures/sdk-services.ts'
+
+const call = endpoint({
+  description: 'Says hello.',
+  request: Type.Object({ name: Type.String() }),
+  response: Type.Object({ message: Type.String() }),
+  handle: ({ name }) => ({ message: `Hello ${name}` }),
+})
+
+t.test('name, version and address are checked at once', async (t) => {
+  for (const name of ['', 'a b', '.a', 'a..b', 'x'.repeat(300), undefined as unknown as string])
+    t.throws(() => new Service({ name }), /service name must be letters/, String(name))
+  t.throws(() => new Service({ name: 'a', version: 'a b' }), /version must be/)
+  t.throws(() => new Service({ name: 'a', address: 'nowhere' }), /address must be host:port/)
+  const { name, version } = new Service({ name: 'go.mx.api.v1.greeter' })
+  t.strictSame([name, version], ['go.mx.api.v1.greeter', 'latest'])
+})
+
+/** Whether somebody takes connections there. */
+function isTaken(address: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(address.split(':')[1]), '127.0.0.1')
+    socket.on('error', () => resolve(false))
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+}
+
+t.test(
+  'options nobody knows, and tables that hold no endpoints, are refused at once',
+  async (t) => {
+    const build = (options?: unknown) => new Service(options as { name: string })
+    t.throws(() => build(), /new Service: options must be an object, got undefined/)
+    t.throws(
+      () => build({ name: 'a', adress: ':1' }),
+      /unknown option adress, did you mean address\?/,
+    )
+    const service = build({ name: 'a' })
+    t.throws(() => service.handle('X', { a: () => 1 } as never), /X\.A must be made by endpoint/)
+    t.throws(() => service.handle('X', undefined as never), /must be an object of endpoints/)
+    await t.rejects(service.run({ signal: false } as never), /unknown option signal, did you mean/)
+  },
+)
+
+t.test('a misspelt variable is told by the log', async (t) => {
+  process.env['MX_SERVICE_ADDRES'] = '127.0.0.1:1'
+  t.teardown(() => delete process.env['MX_SERVICE_ADDRES'])
+  const service = createService(t)
+  await service.start()
+  t.match(service.log.records()[0], {
+    message: 'unknown variable MX_SERVICE_ADDRES, did you mean MX_SERVICE_ADDRESS?',
+    metadata: { level: 'warn' },
+  })
+})
+
+t.test('variables of mx server and mx api are not the service’s to judge', async (t) => {
+  process.env['MX_SERVER_ADDRESS'] = '127.0.0.1:1'
+  process.env['MX_API_ADDRESS'] = '127.0.0.1:1'
+  t.teardown(() => {
+    delete process.env['MX_SERVER_ADDRESS']
+    delete process.env['MX_API_ADDRESS']
+  })
+  const service = createService(t)
+  await service.start()
+  t.notMatch(service.log.records()[0], { message: /unknown variable/ })
+})
+
+t.test('it is registered with all its endpoints, but for Debug', async (t) => {
+  const registry = openRegistry(t)
+  const service = createService(t, {
+    registry,
+    version: '1.2.0',
+    metadata: { owner: 'team-a' },
+    broker: createMemoryBroker(),
+    listener: 'node',
+  })
+    .handle('Helloworld', { call })
+    .handle('Other', { watch: endpoint({ stream: 'server', idempotent: false, handle: () => [] }) })
+  const address = await service.start()
+  t.match(address, /^127\.0\.0\.1:\d+$/)
+  t.equal(service.address, address)
+  const [entry, ...others] = await registry.getService('greeter')
+  t.strictSame(others, [])
+  t.match(entry, { name: 'greeter', version: '1.2.0', metadata: { owner: 'team-a' } })
+  t.strictSame(
+    entry!.endpoints.map(({ name }) => name),
+    ['Helloworld.Call', 'Other.Watch'],
+  )
+  t.match(entry!.endpoints[0], {
+    request: { name: 'CallRequest', values: [{ name: 'name', type: 'string' }] },
+    metadata: { description: 'Says hello.', requestSchema: /"name"/ },
+  })
+  t.match(entry!.endpoints[1]!.metadata, { stream: 'true', idempotent: 'false' })
+  t.equal(entry!.nodes.length, 1)
+  const [node] = entry!.nodes
+  t.match(node!.id, /^greeter-[0-9a-f-]{36}$/)
+  t.equal(node!.address, address)
+  t.strictSame(node!.metadata, {
+    protocol: 'mx',
+    transport: 'http',
+    server: 'node',
+    registry: 'memory',
+    broker: 'memory',
+  })
+  await service.stop()
+  t.strictSame(await registry.getService('greeter'), [])
+})
+
+t.test('a name as long as may be still makes a node id', async (t) => {
+  const registry = openRegistry(t)
+  const name = 'x'.repeat(253)
+  await createService(t, { registry, name }).start()
+  t.equal((await registry.getService(name)).length, 1)
+})
+
+t.test('whoever finds its node in this process may call it without sockets', async (t) => {
+  const registry = openRegistry(t)
+  let release: (() => void) | undefined
+  const service = createService(t, { registry }).handle('A', {
+    call,
+    wait: endpoint({
+      handle: () =>
+        new Promise<object>((resolve) => {
+          release = () => resolve({})
+        }),
+    }),
+  })
+  await service.start()
+  const [entry] = await registry.getService('greeter')
+  const [node] = entry!.nodes
+  const caller = findLocalCaller(node!)!
+  const send = (name: string): RecordedCall => {
+    const sent = new RecordedCall({ service: 'greeter', endpoint: `A.${name}` })
+    caller.call(sent)
+    return sent
+  }
+  const waiting = send('Wait')
+  const done = send('Call')
+  await until(() => done.events.length === 1)
+  t.strictSame(done.events, ['reply "" {"message":"Hello John"}'])
+  const stopping = service.stop()
+  await until(() => send('Call').lost !== undefined)
+  t.equal(send('Call').lost?.kind, 'unsent', 'it may go elsewhere')
+  t.strictSame(waiting.events, [])
+  release!()
+  await stopping
+  t.strictSame(waiting.events, ['reply "" {}'])
+  t.equal(send('Call').lost?.kind, 'connect')
+  t.equal(findLocalCaller(node!), undefined)
+})
+
+t.test('two services of one name are two nodes', async (t) => {
+  const registry = openRegistry(t)
+  for (let i = 0; i < 2; i++) await createService(t, { registry }).handle('A', { call }).start()
+  const [entry] = await registry.getService('greeter')
+  t.equal(entry!.nodes.length, 2)
+})
+
+t.test(
+  'where it listens: the option, else MX_SERVICE_ADDRESS, else any port of loopback',
+  async (t) => {
+    const { port } = await closedPort()
+    process.env['MX_SERVICE_ADDRESS'] = `127.0.0.1:${port}`
+    t.teardown(() => delete process.env['MX_SERVICE_ADDRESS'])
+    t.equal(await createService(t).start(), `127.0.0.1:${port}`)
+    t.not(await createService(t, { address: 'localhost:0' }).start(), `127.0.0.1:${port}`)
+  },
+)
+
+t.test('a node tells which copy it is, where the runtime said so in MX_INSTANCE', async (t) => {
+  process.env['MX_INSTANCE'] = 'c0ffee'
+  t.teardown(() => delete process.env['MX_INSTANCE'])
+  const registry = openRegistry(t)
+  await createService(t, { registry }).start()
+  const [entry] = await registry.getService('greeter')
+  t.match(entry!.nodes, [{ metadata: { instance: 'c0ffee' } }])
+})
+
+t.test('without a registry it is called by its address', async (t) => {
+  const service = createService(t).handle('Helloworld', { call })
+  const client = openClient(t, { address: await service.start() })
+  t.match(await client.call('greeter', 'Helloworld.Call', { name: 'John' }), {
+    message: 'Hello John',
+  })
+})
+
+t.test('a port that is in use: one clear line, and nothing is left open', async (t) => {
+  const { port } = await openRawBackend(t)
+  const registry = openRegistry(t)
+  const service = createService(t, { registry, address: `127.0.0.1:${port}` })
+  await t.rejects(service.start(), {
+    message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
+  })
+  t.strictSame(await registry.listServices(), [])
+  await service.stop()
+})
+
+t.test('a registry that refuses: the port is closed again', async (t) => {
+  const { port } = await closedPort()
+  const refusing: Registry = {
+    ...openRegistry(t),
+    register() {
+      throw new TypeError('not you')
+    },
+  }
+  const address = `127.0.0.1:${port}`
+  await t.rejects(createService(t, { registry: refusing, address }).start(), {
+    message: 'cannot register greeter (memory): not you',
+  })
+  t.equal(await createService(t, { address }).start(), address)
+})
+
+t.test('a service is built, started and stopped once', async (t) => {
+  const service = createService(t, { broker: createMemoryBroker() }).handle('A', { call })
+  t.throws(() => service.handle('A', { call }), /endpoint A\.Call is declared twice/)
+  t.throws(() => service.handle('Debug', { call }), /every service's own/)
+  t.throws(() => service.handle('a b', { call }), /handler must be letters/)
+  t.equal(service.address, '')
+  await service.start()
+  t.throws(() => service.handle('B', { call }), /the service greeter has started already/)
+  t.throws(() => service.subscribe('a', () => {}), /has started already/)
+  t.throws(() => service.start(), /has started already/)
+  const stopped = service.stop()
+  t.equal(service.stop(), stopped)
+  await stopped
+  t.throws(() => service.start(), /has started already/)
+  await createService(t).stop()
+})
+
+t.test('run without signals leaves the process alone', async (t) => {
+  const before = process.listenerCount('SIGTERM')
+  const service = createService(t)
+  t.match(await service.run({ signals: false }), /^127\.0\.0\.1:\d+$/)
+  t.equal(process.listenerCount('SIGTERM'), before)
+  const second = createService(t, { address: service.address })
+  await t.rejects(second.run({ signals: false }), /the port is in use/)
+})
+
+t.test('stop waits for a start that is under way', async (t) => {
+  const registry = openRegistry(t)
+  const service = createService(t, { registry })
+  const started = service.start()
+  await service.stop()
+  const client = openClient(t, { address: await started })
+  await t.rejects(client.call('greeter', 'Debug.Health'), { code: 502 })
+  t.strictSame(await registry.listServices(), [])
+})
+
+t.test('messages of the broker', async (t) => {
+  t.throws(() => createService(t).subscribe('events', () => {}), {
+    message: 'subscribing to events needs a broker: new Service({ broker })',
+  })
+  const broker = createMemoryBroker()
+  const seen: unknown[] = []
+  const service = createService(t, { broker }).subscribe(
+    'events',
+    ({ n }, ctx) => void seen.push([n, ctx.service]),
+    { queue: 'workers', message: Type.Object({ n: Type.Integer() }) },
+  )
+  await service.start()
+  const publish = (n: number): void => {
+    void broker.publish('events', { headers: {}, body: Buffer.from(JSON.stringify({ n })) })
+  }
+  publish(1)
+  await until(() => seen.length === 1)
+  await service.stop()
+  publish(2)
+  await new Promise(setImmediate)
+  t.strictSame(seen, [[1, 'greeter']])
+  const wrong = createService(t, { broker }).subscribe('a b', () => {})
+  await t.rejects(wrong.start(), { code: 400 })
+})
+
+t.test('calls a service makes are told by its Debug.Trace', async (t) => {
+  const registry = openRegistry(t)
+  const inner = createService(t, { name: 'inner', registry }).handle('A', { call })
+  await inner.start()
+  const outer = createService(t, { name: 'outer', registry })
+  outer.handle('A', {
+    both: endpoint({
+      async handle(_request, context) {
+        const { A } = outer.client.service<typeof inner>('inner')
+        return [
+          await A.call({ name: 'in process' }, { context }),
+          await remote.call('inner', 'A.Call', { name: 'remote' }, { context }),
+        ]
+      },
+    }),
+  })
+  const remote = openClient(t, { registry })
+  await outer.start()
+  const replies = await openClient(t, { registry }).call(
+    'outer',
+    'A.Both',
+    {},
+    {
+      metadata: { 'x-request-id': 'r-1' },
+    },
+  )
+  t.strictSame(replies, [{ message: 'Hello in process' }, { message: 'Hello remote' }])
+  const client = openClient(t, { registry })
+  const { spans } = await client.call<{ spans: unknown[] }>('outer', 'Debug.Trace', { id: 'r-1' })
+  t.match(spans, [
+    { name: 'inner.A.Call', type: 'OUTBOUND', trace: 'r-1' },
+    { name: 'outer.A.Both', type: 'INBOUND', trace: 'r-1' },
+  ])
+})
+
+t.test('it says in its log when it is ready and when it has stopped', async (t) => {
+  const { log, lines } = createQuietLog()
+  const service = createService(t, { log, listener: 'uws' })
+  t.equal(service.log, log)
+  const address = await service.start()
+  await service.stop()
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    [
+      { service: 'greeter', address, server: 'uws', registry: 'none', msg: 'service ready' },
+      { service: 'greeter', msg: 'service stopped' },
+    ],
+  )
+})
+
+t.test('its log says where it is registered, without a token', async (t) => {
+  const tellRegistry = async (registry: Registry | string): Promise<unknown> => {
+    const { log, lines } = createQuietLog()
+    await createService(t, { log, registry }).start()
+    const line = lines.find((line) => line.includes('service ready'))!
+    return JSON.parse(line)['registry']
+  }
+  const { port } = await closedPort()
+  t.equal(await tellRegistry(openRegistry(t)), 'memory')
+  t.equal(await tellRegistry(` mx://127.0.0.1:${port}`), `mx://127.0.0.1:${port}`)
+  const consul = `127.0.0.1:${port}?dc=a`
+  t.equal(await tellRegistry(`consul://secret@${consul}`), `consul://${consul}`)
+})
+
+for (const listener of ['uws', 'node'] as const) {
+  t.test(`${listener}: stop() drops no call`, async (t) => {
+    const registry = openRegistry(t)
+    const start = async (): Promise<Service<object>> => {
+      const service = createService(t, { registry, listener }).handle('A', {
+        now: endpoint({ idempotent: false, handle: (request) => ({ request }) }),
+        soon: endpoint({
+          idempotent: false,
+          async handle(request) {
+            await new Promise((resolve) => setTimeout(resolve, 10))
+            return { request }
+          },
+        }),
+      })
+      await service.start()
+      return service
+    }
+    let services = [await start(), await start()]
+    const fast = openClient(t, { registry, retries: 0 })
+    let failures: unknown[] = []
+    let made = 0
+    let stopping = true
+    const load = async (client: Client, id: number): Promise<void> => {
+      for (let i = 0; stopping; i++) {
+        const request = { id, i }
+        try {
+          const reply = await client.call('greeter', i % 2 === 0 ? 'A.Now' : 'A.Soon', request)
+          if (JSON.stringify(reply) !== JSON.stringify({ request })) failures.push(reply)
+        } catch (error) {
+          failures.push(error)
+        }
+        made++
+      }
+    }
+    const loads = Array.from({ length: 50 }, (_, id) => load(fast, id))
+    for (let round = 0; round < 4; round++) {
+      const before = made
+      await until(() => made > before + 200)
+      const next = await start()
+      await services[0]!.stop()
+      services = [services[1]!, next]
+    }
+    stopping = false
+    await Promise.all(loads)
+    t.ok(made > 800, `${made} calls`)
+    t.strictSame(failures.slice(0, 3), [])
+    failures = []
+  })
+
+  t.test(`${listener}: plain calls under way end, with Connection: close`, async (t) => {
+    let begun = 0
+    let release: () => void = () => {}
+    const service = createService(t, { listener }).handle('A', {
+      wait: endpoint({
+        handle: () => {
+          begun++
+          return new Promise<object>((resolve) => {
+            release = () => resolve({ late: true })
+          })
+        },
+      }),
+    })
+    const address = await service.start()
+    const reply = fetch(`http://${address}`, {
+      method: 'POST',
+      headers: { 'mx-service': 'greeter', 'mx-endpoint': 'A.Wait' },
+    })
+    await until(() => begun === 1)
+    const stopped = service.stop()
+    while (await isTaken(address));
+    release()
+    const { headers, status } = await reply
+    t.strictSame([status, headers.get('connection')], [200, 'close'])
+    await stopped
+  })
+
+  t.test(
+    `${listener}: a call that takes longer than stop() may is cut off, and told so`,
+    async (t) => {
+      const { log, lines } = createQuietLog()
+      let aborted = false
+      let begun = 0
+      const service = createService(t, { listener, log }).handle('A', {
+        wait: endpoint({
+          handle: (_request, ctx) => {
+            begun++
+            return new Promise(() => {
+              ctx.signal.addEventListener('abort', () => {
+                aborted = true
+              })
+            })
+          },
+        }),
+      })
+      const client = openClient(t, { address: await service.start(), retries: 0 })
+      const pending = client.call('greeter', 'A.Wait')
+      await until(() => begun === 1)
+      const startMs = performance.now()
+      const stopped = service.stop({ timeoutMs: 50 })
+      await t.rejects(pending, { code: 503 })
+      await stopped
+      t.ok(performance.now() - startMs < 8000)
+      t.ok(aborted)
+      t.match(lines.join(''), /calls take too long/)
+    },
+  )
+
+  t.test(
+    `${listener}: a stream of 200 000 messages with a slow reader stays bounded`,
+    async (t) => {
+      const registry = openRegistry(t)
+      let made = 0
+      const text = randomBytes(50).toString('hex')
+      const service = createService(t, { registry, listener }).handle('A', {
+        down: endpoint({
+          response: Type.Object({ n: Type.Integer(), text: Type.String() }),
+          stream: 'server',
+          *handle() {
+            for (; made < 200_000; made++) yield { n: made, text }
+          },
+        }),
+      })
+      await service.start()
+      const client = openClient(t, { registry })
+      const stream = client.stream<unknown, { n: number }>('greeter', 'A.Down', {})
+      let read = 0
+      let ahead = 0
+      let wrong = 0
+      let most = 0
+      for await (const { n } of stream) {
+        if (n !== read++) wrong++
+        if (read % 1000 === 0) {
+          await new Promise(setImmediate)
+          ahead = Math.max(ahead, made - read)
+          most = Math.max(most, process.memoryUsage().arrayBuffers)
+        }
+      }
+      t.equal(read, 200_000)
+      t.equal(wrong, 0)
+      t.ok(ahead < 10_000, `the service was at most ${ahead} messages ahead`)
+      t.ok(most < 64 * 1024 * 1024, `${most} bytes of buffers at most`)
+    },
+  )
+}
+
+/** A loopback port nobody listens on. */
+async function closedPort(): Promise<{ port: number }> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return { port }
+}

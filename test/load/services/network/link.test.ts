@@ -1,0 +1,225 @@
+import t, { type Test } from 'tap'
+import { parseServerAddress } from '../../../../domain/mesh/address.ts'
+import { MAX_MESSAGE_BYTES } from '../../../../domain/mesh/limits.ts'
+import { createAdmission } from '../../../../services/network/admission.ts'
+import { createLink, type LinkEnd, type LinkOwner } from '../../../../services/network/link.ts'
+import { obey, openPeer, openRelay, type PeerEnd } from '../../../fixtures/network-peer.ts'
+import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
+
+/** A link to an address, and what its owner was told. */
+function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token = '') {
+  const events: string[] = []
+  const ends: LinkEnd[] = []
+  const owner: LinkOwner = {
+    refuse: () => undefined,
+    onLinked: (_link, { id }) => events.push(`linked ${id}`),
+    onCost: () => {},
+    onUpdate: (_link, _peer, news) => events.push(`news ${news.map(({ key }) => key).join(' ')}`),
+    onSettled(_link, end) {
+      ends.push(end)
+      events.push(end.wasLinked ? 'lost' : 'failed')
+    },
+    ...change,
+  }
+  const admission = createAdmission({
+    id: 'a',
+    network: 'mx',
+    address: () => '',
+    token,
+    isOpen: true,
+  })
+  const link = createLink({ address: parseServerAddress(address)!, admission, owner })
+  t.teardown(link.close)
+  return { link, events, ends }
+}
+
+t.test('a link stands once the peer was heard, and its cost is known', async (t) => {
+  const peer = await openPeer(t, obey)
+  const { link, events } = open(t, peer.address)
+  t.equal(link.state, 'connecting')
+  await link.settled()
+  t.equal(link.state, 'linked')
+  t.strictSame(events, ['linked peer'])
+  t.ok(link.roundTrip.cost > 0)
+  t.ok(link.roundTrip.ms > 0)
+  t.equal(link.reason, undefined)
+  t.strictSame(
+    peer.links[0]!.heard.slice(0, 3).map(({ type }) => type),
+    ['hello', 'proof', 'ping'],
+  )
+  peer.links[0]!.say({ type: 'routes', routes: [{ key: 'greeter' }, { key: '@b' }] })
+  await until(() => events.length > 1)
+  t.strictSame(events, ['linked peer', 'news greeter @b'])
+  await until(() => peer.links[0]!.heard.length > 5)
+  t.strictSame(peer.links[0]!.heard.at(-1), { type: 'ping', n: 4 }, 'measured again and again')
+})
+
+t.test('what a peer should not say ends the link, and it is tried again', async (t) => {
+  const news = { key: 's', path: ['peer'], metric: 0, entry: [] }
+  const cases: [speak: (end: PeerEnd) => void, reason: RegExp][] = [
+    [(end) => end.sayBytes('{'), /^what it says is malformed: .*JSON/],
+    [(end) => end.sayBytes('null'), /: message must be an object$/],
+    [(end) => end.say({ type: 'routes', routes: [news] }), /: routes\[0\]\.entry must be a list/],
+    [(end) => end.say({ type: 'pong', n: 99 }), /: type must not be pong now$/],
+    [(end) => end.say({ type: 'proof', proof: '' }), /: type must not be proof now$/],
+    [(end) => end.welcome(), /: type must not be welcome now$/],
+    [(end) => end.say({ type: 'x'.repeat(1000) }), /^.{1,600}$/],
+    [
+      (end) => end.sayBytes(`"${'x'.repeat(MAX_MESSAGE_BYTES)}"`),
+      /: message must be at most 1048576 bytes, got 1048578$/,
+    ],
+    [(end) => end.call.endData(), /^it ended the stream$/],
+  ]
+  for (const [speak, reason] of cases) {
+    const peer = await openPeer(t, obey)
+    const { link, events, ends } = open(t, peer.address)
+    await link.settled()
+    speak(peer.links[0]!)
+    await until(() => ends.length > 0)
+    t.match(ends[0], { wasLinked: true, again: false, peer: { id: 'peer' } })
+    t.match(ends[0]!.reason.message, reason)
+    t.equal(link.state, 'waiting')
+    await until(() => events.length > 2)
+    t.strictSame(events, ['linked peer', 'lost', 'linked peer'])
+  }
+})
+
+t.test('a peer that tells what no peer may tell is told apart from a fault', async (t) => {
+  const peer = await openPeer(t, obey)
+  const { link, ends } = open(t, peer.address, {
+    onUpdate() {
+      throw new TypeError('too much')
+    },
+  })
+  await link.settled()
+  peer.links[0]!.say({ type: 'routes', routes: [] })
+  await until(() => ends.length > 0)
+  t.equal(ends[0]!.reason.message, 'what it says is malformed: too much')
+  await until(() => peer.links[0]!.isCancelled)
+})
+
+t.test('routes before the link stands are none', async (t) => {
+  const peer = await openPeer(t, (end, { type }) => {
+    if (type !== 'hello') return
+    end.welcome()
+    end.say({ type: 'routes', routes: [] })
+  })
+  const { link } = open(t, peer.address)
+  await link.settled()
+  t.match(link.reason, { message: 'what it says is malformed: type must not be routes now' })
+})
+
+t.test('a server without the token receives no more than a proof', async (t) => {
+  const peer = await openPeer(t, obey)
+  const { link, ends } = open(t, peer.address, {}, 'secret')
+  await until(() => ends.length > 1)
+  t.match(ends, [
+    {
+      reason: { code: 403, message: 'the token of the server peer is not that of a' },
+      again: false,
+    },
+    { reason: { code: 403 }, again: true },
+  ])
+  for (const { heard } of peer.links)
+    t.strictSame(
+      heard.map(({ type }) => type),
+      ['hello', 'proof'],
+    )
+  t.notMatch(JSON.stringify(peer.links.map(({ heard }) => heard)), 'secret')
+  t.match(link.reason, { code: 403 })
+})
+
+t.test('with the token on both sides it stands', async (t) => {
+  const peer = await openPeer(t, obey, { token: 'secret' })
+  const { link } = open(t, peer.address, {}, 'secret')
+  await link.settled()
+  t.equal(link.state, 'linked')
+})
+
+t.test('an address where no network is: why is told', async (t) => {
+  const peer = await openPeer(t, (end) => {
+    throw Object.assign(new Error('not here'), { end })
+  })
+  const { link } = open(t, peer.address)
+  await link.settled()
+  t.match(link, { state: 'waiting', reason: { code: 500 } })
+  const unary = open(t, (await openPeer(t, ({ call }) => call.reply('', '{}'))).address)
+  await unary.link.settled()
+  t.match(unary.link.reason, { code: 502, message: 'the answer is no stream' })
+  const http = await openRawBackend(t, { onRequest: (connection) => connection.reply() })
+  const other = open(t, `127.0.0.1:${http.port}`)
+  await other.link.settled()
+  t.match(other.link.reason, { code: 502, message: /it answered 200 in place of a WebSocket/ })
+  http.close()
+  const none = open(t, `127.0.0.1:${http.port}`)
+  await none.link.settled()
+  t.match(none.link.reason, { code: 502, message: /ECONNREFUSED/ })
+})
+
+t.test('a link that is not needed is tried when it is woken', async (t) => {
+  const peer = await openPeer(t, obey)
+  let refusal: string | undefined = 'there is one'
+  const { link, events, ends } = open(t, peer.address, { refuse: () => refusal })
+  await link.settled()
+  t.match(link, { state: 'asleep', reason: { code: 409, message: 'there is one' } })
+  t.match(ends, [{ wasLinked: false, peer: undefined }])
+  refusal = undefined
+  link.wake()
+  await link.settled()
+  t.equal(link.state, 'linked')
+  link.wake()
+  t.equal(link.state, 'linked')
+  link.close()
+  link.wake()
+  t.equal(link.state, 'asleep')
+  await until(() => peer.links[1]!.isCancelled)
+  t.strictSame(events, ['failed', 'linked peer'], 'of its own end the owner is told nothing')
+})
+
+t.test('one that waits is tried at once when it is woken', async (t) => {
+  const http = await openRawBackend(t)
+  http.close()
+  const { link, ends } = open(t, `127.0.0.1:${http.port}`)
+  for (let i = 0; i < 8; i++) {
+    await until(() => ends.length > i)
+    link.wake()
+  }
+  t.equal(ends.length, 8)
+})
+
+t.test('one that is said to be lost ends as if by itself, and is tried again', async (t) => {
+  const peer = await openPeer(t, obey)
+  const { link, events, ends } = open(t, peer.address)
+  link.lose('not there yet')
+  t.equal(link.state, 'connecting')
+  await link.settled()
+  link.lose('no call gets there')
+  t.match(link, { state: 'waiting', reason: { code: 502, message: 'no call gets there' } })
+  t.match(ends, [{ wasLinked: true, peer: { id: 'peer' } }])
+  link.lose('again')
+  await until(() => events.length > 2)
+  t.strictSame(events, ['linked peer', 'lost', 'linked peer'])
+})
+
+t.test('a line that carries nothing any more is heard dead in some seconds', async (t) => {
+  const peer = await openPeer(t, obey)
+  const relay = await openRelay(t, peer.port)
+  const { link, events, ends } = open(t, `127.0.0.1:${relay.port}`)
+  await link.settled()
+  const startMs = performance.now()
+  relay.stall()
+  await until(() => ends.length > 0)
+  const ms = performance.now() - startMs
+  t.ok(ms > 1000, `${Math.round(ms)} ms`)
+  t.match(ends[0], { wasLinked: true, reason: { message: /^no sign of life from 127\.0\.0\.1/ } })
+  relay.resume()
+  await until(() => events.at(-1) === 'linked peer' && events.length > 2)
+})
+
+t.test('a server that does not answer is given up after five seconds', async (t) => {
+  const peer = await openPeer(t, () => {})
+  const { link, ends } = open(t, peer.address)
+  await link.settled()
+  t.match(ends, [{ reason: { code: 408, message: 'no link within 5000 ms' } }])
+  await until(() => peer.links[0]!.isCancelled)
+})

@@ -1,0 +1,144 @@
+import t, { type Test } from 'tap'
+import { MAX_PEERS } from '../../../../domain/mesh/limits.ts'
+import { until } from '../../../contracts/registry.ts'
+import { openServer, type Status, type TestServer, ways, where } from '../../../fixtures/network.ts'
+import { openPeer, openRelay } from '../../../fixtures/network-peer.ts'
+import { openRawBackend } from '../../../fixtures/raw-backend.ts'
+
+const connect = (server: TestServer, ...addresses: string[]) =>
+  server.ask<{ links: Status['links'] }>('Connect', {
+    nodes: addresses.map((address) => ({ address })),
+  })
+const portOf = ({ address }: TestServer): number => Number(address.split(':')[1])
+/** Links as `id state`. */
+const linksOf = async (server: TestServer): Promise<string[]> =>
+  (await server.status()).links.map(({ id, state }) => `${id} ${state}`).sort()
+const has =
+  (server: TestServer, ...links: string[]) =>
+  async () =>
+    `${await linksOf(server)}` === `${links}`
+
+t.test('a server that is linked links back, for as long as the other one is there', async (t) => {
+  const a = await openServer(t, 'a')
+  const b = await openServer(t, 'b')
+  await connect(a, b.address)
+  await until(has(b, 'a linked'))
+  t.strictSame((await b.status()).listeners, ['a'])
+  await a.close()
+  await until(has(b))
+  const again = await openServer(t, 'a', { port: portOf(a), nodes: [b.address] })
+  await until(has(b, 'a linked'))
+  await b.close()
+  await until(has(again, 'b waiting'), 10_000)
+  t.match((await again.status()).links, [{ error: /./ }])
+})
+
+t.test('a server is linked once, by whatever address; another takes over', async (t) => {
+  const a = await openServer(t, 'a')
+  const b = await openServer(t, 'b', { advertise: 'mx://127.0.0.1:1' })
+  await b.serve('greeter')
+  const relays = [await openRelay(t, portOf(b)), await openRelay(t, portOf(b))]
+  await connect(a, `127.0.0.1:${relays[0]!.port}`)
+  const { links } = await connect(a, `127.0.0.1:${relays[1]!.port}`)
+  t.match(links, [
+    {
+      state: 'asleep',
+      id: 'b',
+      error: `the server b is linked at mx://127.0.0.1:${relays[0]!.port}`,
+    },
+  ])
+  t.strictSame((await b.status()).listeners, ['a'])
+  relays[0]!.stall()
+  await until(has(a, 'b linked', 'b waiting'), 10_000)
+  t.equal(await where(a, 'greeter'), 'b')
+  relays[0]!.resume()
+  await until(has(a, 'b asleep', 'b linked'), 10_000)
+})
+
+t.test('a server that takes no connection for calls is gone round at once', async (t) => {
+  const a = await openServer(t, 'a')
+  const b = await openServer(t, 'b', { advertise: 'mx://127.0.0.1:1' })
+  const c = await openServer(t, 'c', { nodes: [b.address] })
+  await b.serve('greeter')
+  const relay = await openRelay(t, portOf(b))
+  await connect(a, `127.0.0.1:${relay.port}`, c.address)
+  await until(async () => (await ways(a, 'greeter')).join() === 'b')
+  await until(async () => a.network.table.list('greeter').length === 2)
+  relay.refuse()
+  t.equal(await where(a, 'greeter'), 'b')
+  t.strictSame(await ways(a, 'greeter'), ['c b'])
+  t.match((await a.status()).links[0], { id: 'b', error: /ECONNREFUSED/, failures: 1 })
+  t.ok(a.lines.some((line) => line.includes('link lost')))
+})
+
+t.test('a server that is told of itself leaves it at that', async (t) => {
+  const a = await openServer(t, 'a')
+  t.match(await connect(a, a.address), {
+    links: [{ state: 'asleep', id: 'a', error: 'it is this server itself' }],
+  })
+  t.notOk(a.lines.some((line) => /"level":[45]0/.test(line)))
+})
+
+t.test('servers that must not link say why, once, and try again', async (t) => {
+  const a = await openServer(t, 'a', { token: 'one' })
+  const cases: [options: object, error: string][] = [
+    [{ token: 'two' }, 'the token of the server a is not that of b'],
+    [{ token: 'one', networkName: 'x' }, 'the server a is of the network mx, and b of x'],
+  ]
+  for (const [options, error] of cases) {
+    const b = await openServer(t, 'b', options)
+    t.match(await connect(a, b.address), { links: [{ state: 'waiting', error }] })
+    t.match(await connect(b, a.address), {
+      links: [{ state: 'waiting', error: /^the (token|server)/ }],
+    })
+    t.strictSame([(await a.status()).listeners, (await b.status()).listeners], [[], []])
+    await b.close()
+  }
+  const clone = await openServer(t, 'a', { token: 'one' })
+  t.match(await connect(a, clone.address), {
+    links: [{ error: /^another server has the id a, too: its data folder is a copy/ }],
+  })
+  const told = a.lines.filter((line) => line.includes('no link')).map((line) => JSON.parse(line))
+  const addresses = told.map(({ address }) => address)
+  t.equal(new Set(addresses).size, addresses.length, 'each once')
+})
+
+t.test(
+  'the way back is no way to somebody else, and is tried as long as it is asked for',
+  async (t) => {
+    const a = await openServer(t, 'a')
+    const b = await openServer(t, 'b')
+    const none = await openRawBackend(t)
+    none.close()
+    // They say to be where b is, where a itself is, and where nobody is.
+    const places = [b.address, a.address, `127.0.0.1:${none.port}`]
+    const liars = await Promise.all(
+      places.map((advertise, i) => openServer(t, `liar-${i}`, { advertise })),
+    )
+    for (const liar of liars) await connect(liar, a.address)
+    await until(has(a, ' waiting', 'a asleep', 'b asleep'))
+    t.match((await a.status()).links.map(({ error }) => error).sort(), [
+      'it is the server b, not liar-0, which says to be there',
+      'it is this server itself',
+      /ECONNREFUSED/,
+    ])
+    t.strictSame((await a.status()).listeners, ['liar-0', 'liar-1', 'liar-2'])
+    t.strictSame((await b.status()).listeners, [])
+    await openServer(t, 'liar-2', { port: none.port })
+    await until(has(a, 'a asleep', 'b asleep', 'liar-2 linked'), 10_000)
+    await Promise.all(liars.slice(0, 2).map((liar) => liar.close()))
+    await until(has(a, 'liar-2 linked'))
+  },
+)
+
+t.test('there are not more links than there may be', async (t: Test) => {
+  const a = await openServer(t, 'a')
+  const peer = await openPeer(t, () => {})
+  const addresses = Array.from({ length: MAX_PEERS }, (_, i) => `127.1.0.${i + 1}:${peer.port}`)
+  await connect(a, ...addresses)
+  await t.rejects(connect(a, '127.2.0.1:1'), { code: 429, message: 'there are 64 links already' })
+  await connect(a, addresses[0]!)
+  const b = await openServer(t, 'b', { nodes: [a.address] })
+  await until(async () => (await b.status()).links[0]?.state === 'waiting')
+  t.match((await b.status()).links, [{ error: 'there are 64 links already' }])
+})
