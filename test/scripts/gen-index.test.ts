@@ -25,7 +25,7 @@ t.test(
     t.equal(
       await readFile(join(root, 'plugins/index.gen.ts'), 'utf8'),
       `// Written by \`npm run gen\`, not by hand.
-import type { PluginDefinition } from '../core/define-plugin.ts'
+import type { PluginDefinition } from '../core/plugin/define.ts'
 import cors from './cors.ts'
 import requestId from './request-id.ts'
 

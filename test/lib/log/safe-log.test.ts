@@ -32,8 +32,8 @@ t.test('errors the library cannot read are logged all the same, with their stack
   log.error(Object.freeze(new TypeError('bare')), 'frozen, too')
   log.error({ err: HOSTILE }, 'hostile')
   t.match(lines, [
-    { err: { message: 'Error: boo', stack: /guarded-log\.test/ }, n: 1, msg: 'frozen' },
-    { err: { message: 'TypeError: bare', stack: /guarded-log\.test/ }, msg: 'frozen, too' },
+    { err: { message: 'Error: boo', stack: /safe-log\.test/ }, n: 1, msg: 'frozen' },
+    { err: { message: 'TypeError: bare', stack: /safe-log\.test/ }, msg: 'frozen, too' },
     { err: { message: 'Error: hidden' }, msg: 'hostile' },
   ])
 })

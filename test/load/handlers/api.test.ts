@@ -14,7 +14,11 @@ import {
 } from '../../fixtures/mx-service.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
-import { openRpcGateway, type RpcGateway, type RpcGatewayOptions } from '../../fixtures/rpc-gateway.ts'
+import {
+  openRpcGateway,
+  type RpcGateway,
+  type RpcGatewayOptions,
+} from '../../fixtures/rpc-gateway.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 

@@ -15,7 +15,11 @@ import {
 } from '../../fixtures/mx-service.ts'
 import { PROBES } from '../../fixtures/probes.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
-import { openRpcGateway, type RpcGateway, type RpcGatewayOptions } from '../../fixtures/rpc-gateway.ts'
+import {
+  openRpcGateway,
+  type RpcGateway,
+  type RpcGatewayOptions,
+} from '../../fixtures/rpc-gateway.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const ERROR_KEYS = ['Id', 'Code', 'Detail', 'Status']

@@ -4,7 +4,12 @@ import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
 import { until } from '../../../contracts/registry.ts'
 import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
 import { startConsul } from '../../../fixtures/consul.ts'
-import { GREETER, openConsulRegistry, SYNC_MS, untilNodes } from '../../../fixtures/consul-registry.ts'
+import {
+  GREETER,
+  openConsulRegistry,
+  SYNC_MS,
+  untilNodes,
+} from '../../../fixtures/consul-registry.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
 t.test(

@@ -2,7 +2,11 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createMxRegistry, type MxRegistryOptions } from '../../../../adapters/registry/mx.ts'
-import type { Service as Entry, Registry, RegistryEvent } from '../../../../core/contracts/registry.ts'
+import type {
+  Service as Entry,
+  Registry,
+  RegistryEvent,
+} from '../../../../core/contracts/registry.ts'
 import { GatewayError } from '../../../../core/errors.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { testRegistry } from '../../../contracts/registry.ts'

@@ -5,7 +5,7 @@ import { findScraped, parseScrape } from '../../../fixtures/prometheus.ts'
 
 t.test('of the process it tells what others can be told', async (t) => {
   const metrics = await readProcess()
-  t.strictSame(JSON.parse(JSON.stringify(metrics)), metrics, 'plain data')
+  t.strictSame(structuredClone(metrics), metrics, 'plain data')
   const scraped = parseScrape((await format(metrics, true)).text)
   t.ok(findScraped(scraped, 'process_resident_memory_bytes')! > 1e6)
   t.ok(metrics.some(({ name }) => name === 'nodejs_eventloop_lag_p99_seconds'))

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
 import t from 'tap'
-import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
-import type { SocketReceiver } from '../../../../core/listener/websocket/session.ts'
-import { testServerSocket } from '../../../contracts/server-socket.ts'
-import { openListener } from '../../../fixtures/open-listener.ts'
-import { closeOf, connectWebSocket, refusedWebSocket } from '../../../fixtures/web-gateway.ts'
+import { createUwsListener } from '../../../../../core/listener/uws/listener.ts'
+import type { SocketReceiver } from '../../../../../core/listener/websocket/session.ts'
+import { testServerSocket } from '../../../../contracts/server-socket.ts'
+import { openListener } from '../../../../fixtures/open-listener.ts'
+import { closeOf, connectWebSocket, refusedWebSocket } from '../../../../fixtures/web-gateway.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

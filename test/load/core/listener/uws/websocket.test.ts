@@ -4,10 +4,10 @@ import { createRequire } from 'node:module'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
-import { BackendWriter } from '../../../../core/listener/websocket/backend-writer.ts'
-import { testTunnel } from '../../../contracts/tunnel.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+import { createUwsListener } from '../../../../../core/listener/uws/listener.ts'
+import { BackendWriter } from '../../../../../core/listener/websocket/backend-writer.ts'
+import { testTunnel } from '../../../../contracts/tunnel.ts'
+import { until } from '../../../../fixtures/raw-backend.ts'
 import {
   closeOf,
   connectWebSocket,
@@ -15,7 +15,7 @@ import {
   openBackendServer,
   openWebGateway,
   refusedWebSocket,
-} from '../../../fixtures/web-gateway.ts'
+} from '../../../../fixtures/web-gateway.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

@@ -18,10 +18,10 @@ import {
   loadTls,
   toTlsPair,
   withTlsFiles,
-} from '../../../../core/listener/tls/tls.ts'
-import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
-import { UNSERVABLE } from '../../../fixtures/unservable-certificates.ts'
+} from '../../../../../core/listener/tls/tls.ts'
+import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
+import { until } from '../../../../fixtures/raw-backend.ts'
+import { UNSERVABLE } from '../../../../fixtures/unservable-certificates.ts'
 
 const folder = createCertificateFolder()
 t.teardown(() => folder.remove())

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { GatewayError } from '../../../../core/errors.ts'
-import type { Exchange } from '../../../../core/exchange.ts'
-import { HeaderList } from '../../../../core/http/headers.ts'
-import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
-import { testListener } from '../../../contracts/listener.ts'
-import { openListener } from '../../../fixtures/open-listener.ts'
-import { RawClient } from '../../../fixtures/raw-client.ts'
+import { GatewayError } from '../../../../../core/errors.ts'
+import type { Exchange } from '../../../../../core/exchange.ts'
+import { HeaderList } from '../../../../../core/http/headers.ts'
+import { createUwsListener } from '../../../../../core/listener/uws/listener.ts'
+import { testListener } from '../../../../contracts/listener.ts'
+import { openListener } from '../../../../fixtures/open-listener.ts'
+import { RawClient } from '../../../../fixtures/raw-client.ts'
 
 testListener({ create: createUwsListener, name: 'uws' })
 

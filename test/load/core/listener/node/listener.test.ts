@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { Exchange } from '../../../../core/exchange.ts'
-import { HeaderList } from '../../../../core/http/headers.ts'
-import { createNodeListener } from '../../../../core/listener/node/listener.ts'
-import { testListener } from '../../../contracts/listener.ts'
-import { openListener } from '../../../fixtures/open-listener.ts'
-import { RawClient } from '../../../fixtures/raw-client.ts'
+import type { Exchange } from '../../../../../core/exchange.ts'
+import { HeaderList } from '../../../../../core/http/headers.ts'
+import { createNodeListener } from '../../../../../core/listener/node/listener.ts'
+import { testListener } from '../../../../contracts/listener.ts'
+import { openListener } from '../../../../fixtures/open-listener.ts'
+import { RawClient } from '../../../../fixtures/raw-client.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 

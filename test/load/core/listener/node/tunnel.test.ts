@@ -1,5 +1,5 @@
-import { createNodeListener } from '../../../../core/listener/node/listener.ts'
-import { testTunnel } from '../../../contracts/tunnel.ts'
+import { createNodeListener } from '../../../../../core/listener/node/listener.ts'
+import { testTunnel } from '../../../../contracts/tunnel.ts'
 
 testTunnel({
   create: createNodeListener,
