@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readOrigin, writeResult } from './http/results.ts'
-import { readOwnCpuMs } from './http/servers/processes.ts'
+import { readCpuMs } from './http/servers/processes.ts'
 import { type Goal, guardGoals } from './report/goals.ts'
 import { ROOT } from './rivals/rival.ts'
 import { openPlatform, type Platform } from './runtime/platform.ts'
@@ -48,9 +48,9 @@ async function measureRun({ run }: Platform): Promise<Figure[]> {
 
 /** Per cent of a processor the server takes. */
 async function measureShare({ server }: Platform): Promise<number> {
-  const before = readOwnCpuMs(server.pid)
+  const before = readCpuMs(server.pid)
   await wait(seconds! * 1000)
-  return Number(((readOwnCpuMs(server.pid) - before) / (seconds! * 10)).toFixed(2))
+  return Number(((readCpuMs(server.pid) - before) / (seconds! * 10)).toFixed(2))
 }
 
 async function measureMany(platform: Platform): Promise<Figure[]> {

@@ -6,7 +6,7 @@ import { runSubcommand, type Subcommand } from './args/subcommands.ts'
 import { openSession, SESSION_FLAGS, type Session, type TokenReply } from './session/session.ts'
 import { type Format, OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
 import { CliError, EXIT, printProblems } from './ui/output.ts'
-import { ask, askNewSecret, readInput } from './ui/prompt.ts'
+import { prompt, promptNewSecret, readInput } from './ui/prompt.ts'
 import { formatTable } from './ui/table.ts'
 
 const FLAGS = {
@@ -150,7 +150,7 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     run: ([id], flags) =>
       withSession(flags, async ({ callAnonymously, options, format }) => {
         const given = await readSecret(flags.secret)
-        const secret = given ?? (await ask('Enter secret: ', '--secret', { hidden: true }))
+        const secret = given ?? (await prompt('Enter secret: ', '--secret', { hidden: true }))
         const request = { id, secret, token_expiry: toSeconds(flags.expiry), options }
         const { token } = await callAnonymously<TokenReply>('auth', 'Auth.Token', request)
         await print(format, token, `${token.access_token}\n`)
@@ -163,7 +163,7 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
       withSession(flags, async ({ call, options, format }) => {
         const { old_secret = '' } = flags
         const given = await readSecret(flags.new_secret)
-        const new_secret = given ?? (await askNewSecret('secret', '--new_secret'))
+        const new_secret = given ?? (await promptNewSecret('secret', '--new_secret'))
         await call('auth', 'Accounts.ChangeSecret', { id, old_secret, new_secret, options })
         await print(format, { id }, 'Secret updated\n')
       }),
@@ -244,7 +244,7 @@ async function changeRules(
   } catch (error) {
     const lost = findLost(error)
     if (lost === undefined || !process.stdin.isTTY) throw error
-    const answer = await ask(`${lost}. Do it nonetheless? [y/N] `, '--force')
+    const answer = await prompt(`${lost}. Do it nonetheless? [y/N] `, '--force')
     if (!/^y(?:es)?$/i.test(answer.trim()))
       throw new CliError('nothing was changed', { cause: error })
     return await call('auth', endpoint, { ...request, force: true })

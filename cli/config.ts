@@ -5,7 +5,7 @@ import { runSubcommand, type Subcommand } from './args/subcommands.ts'
 import { isNotFound, SESSION_FLAGS, type Session, withSession } from './session/session.ts'
 import { type Format, OUTPUT_FLAGS, print, printDone, toFormat } from './ui/format.ts'
 import { CliError, EXIT } from './ui/output.ts'
-import { ask } from './ui/prompt.ts'
+import { prompt } from './ui/prompt.ts'
 import { formatTable } from './ui/table.ts'
 
 const FLAGS = {
@@ -162,7 +162,7 @@ async function formatData(format: Format, data: string): Promise<string> {
 async function readValue(given: string | undefined, secret: boolean): Promise<string> {
   const text =
     given === undefined
-      ? await ask('Enter value: ', 'VALUE', { hidden: secret })
+      ? await prompt('Enter value: ', 'VALUE', { hidden: secret })
       : await readText(given, 'VALUE')
   try {
     JSON.parse(text)

@@ -7,7 +7,7 @@ import { writeConfig } from './state/config.ts'
 import { writeCredentials } from './state/tokens.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './ui/format.ts'
 import { CliError, EXIT } from './ui/output.ts'
-import { ask, readInput } from './ui/prompt.ts'
+import { prompt, readInput } from './ui/prompt.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,
@@ -37,10 +37,10 @@ export async function logIn(cli: CAC): Promise<void> {
   const format = toFormat(flags)
   const session = openSession(flags)
   try {
-    const id = ids[0] ?? (await ask('Enter username: ', '--username'))
+    const id = ids[0] ?? (await prompt('Enter username: ', '--username'))
     const secret = isPiped
       ? await readInput()
-      : (password ?? (await ask('Enter password: ', '--password', { hidden: true })))
+      : (password ?? (await prompt('Enter password: ', '--password', { hidden: true })))
     const { environment, namespace } = session
     const reply = await session
       .callAnonymously<TokenReply>('auth', 'Auth.Token', { id, secret })

@@ -6,7 +6,7 @@ import { SESSION_FLAGS, type TokenReply, toCredentials, withSession } from './se
 import { writeConfig } from './state/config.ts'
 import { writeCredentials } from './state/tokens.ts'
 import { CliError, EXIT } from './ui/output.ts'
-import { ask, readInput } from './ui/prompt.ts'
+import { prompt, readInput } from './ui/prompt.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,
@@ -34,13 +34,13 @@ export async function runSignup(cli: CAC): Promise<void> {
         `${environment.name} has no signup service: ask its administrator for an account ('mx auth create account'), then 'mx login'`,
         { status: EXIT.unreachable },
       )
-    const email = flags.email ?? (await ask('Enter email: ', '--email'))
+    const email = flags.email ?? (await prompt('Enter email: ', '--email'))
     await call(SERVICE, 'Signup.SendVerificationEmail', { email })
-    const token = flags.token ?? (await ask(`Enter the code sent to ${email}: `, '--token'))
+    const token = flags.token ?? (await prompt(`Enter the code sent to ${email}: `, '--token'))
     await call(SERVICE, 'Signup.Verify', { email, token })
     const secret = flags.password_stdin
       ? await readInput()
-      : (flags.password ?? (await ask('Choose a password: ', '--password', { hidden: true })))
+      : (flags.password ?? (await prompt('Choose a password: ', '--password', { hidden: true })))
     const reply = await call<SignedUp>(SERVICE, 'Signup.CompleteSignup', { email, token, secret })
     const { namespace } = reply
     const owner = { address: environment.address, namespace, account: email }

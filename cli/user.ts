@@ -7,7 +7,7 @@ import { readBaseUrl } from './state/base-url.ts'
 import { readConfig, writeConfig } from './state/config.ts'
 import { OUTPUT_FLAGS, print, printDone, toFormat } from './ui/format.ts'
 import { CliError, EXIT } from './ui/output.ts'
-import { ask, askNewSecret, readInput } from './ui/prompt.ts'
+import { prompt, promptNewSecret, readInput } from './ui/prompt.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,
@@ -92,11 +92,11 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
         const caller = mustBeLoggedIn(session)
         const id = flags.username ?? flags.email ?? caller
         const old_secret =
-          flags.old_password ?? (await ask('Enter current password: ', '--old_password', HIDDEN))
+          flags.old_password ?? (await prompt('Enter current password: ', '--old_password', HIDDEN))
         const new_secret =
           flags.new_password === STANDARD_INPUT
             ? await readInput()
-            : (flags.new_password ?? (await askNewSecret('password', '--new_password')))
+            : (flags.new_password ?? (await promptNewSecret('password', '--new_password')))
         const { namespace } = session.owner
         const request = { id, old_secret, new_secret, options: { namespace } }
         // Whatever namespace is selected: in another one the account is nobody.

@@ -19,7 +19,7 @@ import { listAffected, startsProcesses } from './test-imports.ts'
 
 const TIMEOUT_SECONDS = 120
 const GROUP_SIZE = 60
-const SLOWEST = 300
+const SLOWEST = 20
 const RUN_AGAIN = join(ROOT, 'scripts/run-again.sh')
 const GROUP = join(ROOT, 'dist/scripts/test-group.js')
 const TEST = /^test\/.*\.test\.tsx?$/

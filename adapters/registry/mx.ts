@@ -6,7 +6,7 @@ import { checkService, DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { Channel } from '../../core/rpc/ws/channel.ts'
 import { explainTls } from '../../lib/net/tls-error-hint.ts'
-import { ask, maySignAnew } from './mx/calls.ts'
+import { callRegistry, maySignAnew } from './mx/calls.ts'
 import { readEntries, readEntry, toEntry } from './mx/entry.ts'
 import { createLink } from './mx/link.ts'
 import { createRegistrations } from './mx/registrations.ts'
@@ -188,11 +188,11 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   async function send(method: string, request: object): Promise<Readonly<Record<string, unknown>>> {
     const shown = tokens?.current()
     try {
-      return await ask(channel, method, request, timeoutMs, tokens)
+      return await callRegistry(channel, method, request, timeoutMs, tokens)
     } catch (error) {
       if (!maySignAnew(tokens, shown, error)) throw error
       await tokens.ready()
-      return ask(channel, method, request, timeoutMs, tokens)
+      return callRegistry(channel, method, request, timeoutMs, tokens)
     }
   }
 

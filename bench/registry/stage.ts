@@ -1,7 +1,7 @@
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { openRegistry } from '../../sdk/registry/open-registry.ts'
 import { OTHER_CORES, toPinned } from '../http/servers/processes.ts'
-import { untilAnswer } from './ask.ts'
+import { untilAnswer } from './query.ts'
 import type { Probe } from './probe.ts'
 import { type ConsulAgent, startConsulAgent } from './processes/consul-agent.ts'
 import {

@@ -1,9 +1,9 @@
 import { print, toFormat } from '../ui/format.ts'
-import { takeFlags } from './take-flags.ts'
+import { extractFlags } from './extract-flags.ts'
 
 /** `mx api check`: whether a gateway would start with the configuration. @throws {CliError}, {@link SettingsError} */
 export async function runCheck(words: readonly string[]): Promise<void> {
-  const { taken, rest } = takeFlags(words, { '-o': 'output', '--output': 'output' })
+  const { taken, rest } = extractFlags(words, { '-o': 'output', '--output': 'output' })
   const [output] = taken.output ?? []
   const format = toFormat({ ...(output !== undefined && { output }) })
   const [

@@ -3,7 +3,7 @@ import { print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { explainAtServer, type ServerExplanation } from './explain-at-server.ts'
 import { formatExplanation } from './format-explanation.ts'
-import { takeFlags } from './take-flags.ts'
+import { extractFlags } from './extract-flags.ts'
 
 const FLAGS = {
   '-H': 'header',
@@ -20,7 +20,7 @@ const SERVER = '--server'
 
 /** `mx api explain`: what a request would meet, decided by the code that serves. @throws {CliError}, {@link SettingsError} */
 export async function runExplain(words: readonly string[]): Promise<void> {
-  const { taken, rest } = takeFlags(words, FLAGS)
+  const { taken, rest } = extractFlags(words, FLAGS)
   const [output] = taken.output ?? []
   const format = toFormat({ ...(output !== undefined && { output }) })
   const request = readRequest(rest, taken.header ?? [], taken.data?.[0])

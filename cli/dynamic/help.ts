@@ -2,7 +2,7 @@ import type { Endpoint, Service } from '../../core/contracts/registry.ts'
 import { findWidth, formatColumns } from '../ui/output.ts'
 import { type Field, toFlag, toLeaves } from './fields.ts'
 import { toWords } from './match-endpoint.ts'
-import { OWN_FLAGS } from './read-flags.ts'
+import { LOCAL_FLAGS } from './read-flags.ts'
 
 type Row = readonly [left: string, right: string]
 
@@ -39,7 +39,7 @@ export function formatEndpointHelp(
   const description = describeEndpoint(endpoint)
   const required = new Set(findRequired(fields))
   const leaves = toLeaves(fields)
-  const own = OWN_FLAGS.map(([flag, text]): Row => [`--${flag}`, text])
+  const own = LOCAL_FLAGS.map(([flag, text]): Row => [`--${flag}`, text])
   return formatSections({
     NAME: [command],
     DESCRIPTION: description === '' ? [] : [description],

@@ -11,7 +11,7 @@ export interface DynamicWords {
 }
 
 /** Flags of every endpoint. A field of the same name goes before them, but for the first two. */
-export const OWN_FLAGS: readonly (readonly [flag: string, description: string])[] = [
+export const LOCAL_FLAGS: readonly (readonly [flag: string, description: string])[] = [
   ['help', 'Show this help'],
   [
     'json <request>',
@@ -68,7 +68,7 @@ export function readFlags(
     const field = findField(name, all)
     const plain = name.replaceAll('-', '_')
     const isOwn = field === undefined || ALWAYS_OURS.includes(plain)
-    if (isOwn && !OWN_FLAGS.some(([each]) => each.split(' ')[0] === plain))
+    if (isOwn && !LOCAL_FLAGS.some(([each]) => each.split(' ')[0] === plain))
       throw usage(explainUnknown(name, all), command)
     const isBare = (isOwn && plain === 'help') || (!isOwn && /^bool/.test(field.type))
     const next = flags[i + 1]
@@ -110,7 +110,7 @@ function isValue(word: string): boolean {
 function explainUnknown(name: string, all: readonly Field[]): string {
   const known = [
     ...toLeaves(all).map((field) => toFlag(field).slice(2)),
-    ...OWN_FLAGS.map(([flag]) => flag.split(' ')[0]!),
+    ...LOCAL_FLAGS.map(([flag]) => flag.split(' ')[0]!),
   ]
   const meant = suggest(toPlain(name), known)
   return `Unknown flag: ${name}${meant === undefined ? '' : `, did you mean --${meant}?`}`

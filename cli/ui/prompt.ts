@@ -10,7 +10,7 @@ import { toRawTerminal } from './terminal.ts'
  * @param flag that gives the answer where there is no terminal.
  * @throws {CliError} without a terminal, and when nothing is answered.
  */
-export async function ask(
+export async function prompt(
   question: string,
   flag: string,
   { hidden = false }: { readonly hidden?: boolean } = {},
@@ -51,12 +51,12 @@ export async function ask(
  * Asks for a new secret twice: nobody sees what is typed.
  *
  * @param what it is called.
- * @param flag as that of {@link ask}.
- * @throws {CliError} as {@link ask}, and for two different ones.
+ * @param flag as that of {@link prompt}.
+ * @throws {CliError} as {@link prompt}, and for two different ones.
  */
-export async function askNewSecret(what: string, flag: string): Promise<string> {
-  const secret = await ask(`Enter new ${what}: `, flag, { hidden: true })
-  if (secret === (await ask('Enter it again: ', flag, { hidden: true }))) return secret
+export async function promptNewSecret(what: string, flag: string): Promise<string> {
+  const secret = await prompt(`Enter new ${what}: `, flag, { hidden: true })
+  if (secret === (await prompt('Enter it again: ', flag, { hidden: true }))) return secret
   throw new CliError(`these were two different ${what}s: nothing was changed`)
 }
 

@@ -29,7 +29,7 @@ import { readVersion } from '../process/version.ts'
 import { openRemoteGate } from '../rpc-proxy/remote-authorizer.ts'
 import { openBroker } from '../server/open/broker.ts'
 import type { Settings } from '../settings/settings.ts'
-import { OWN_FOLDER, openTls, reloadTls } from '../tls/open.ts'
+import { HOME_FOLDER, openTls, reloadTls } from '../tls/open.ts'
 import { openClientCa } from './choose-listener.ts'
 import type { EventSinks } from './handlers.ts'
 import { logFaults } from './log-plugin-errors.ts'
@@ -334,7 +334,7 @@ async function openOwnTls(
   log: Log,
   closing: Disposer,
 ): Promise<TlsSource | undefined> {
-  const tls = await openTls(settings, log, { folder: OWN_FOLDER })
+  const tls = await openTls(settings, log, { folder: HOME_FOLDER })
   closing.add(() => tls?.close())
   return tls
 }

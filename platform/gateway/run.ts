@@ -27,7 +27,7 @@ import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
 import type { Settings } from '../settings/settings.ts'
 import { type Address, parseAddress } from '../settings/values.ts'
-import { OWN_FOLDER, openTls } from '../tls/open.ts'
+import { HOME_FOLDER, openTls } from '../tls/open.ts'
 import { serveIpc } from '../workers/ipc-rpc.ts'
 import { publishLastGood, requestLastGood, storeLastGood } from '../workers/last-good-config.ts'
 import { restartOnSigusr2 } from '../workers/on-sigusr2.ts'
@@ -237,7 +237,7 @@ async function runWorker(
   const { adminAddress, enableAcme } = settings
   const tls = enableAcme
     ? await receiveTls()
-    : await openTls(settings, log, { folder: OWN_FOLDER, last: last?.pairs })
+    : await openTls(settings, log, { folder: HOME_FOLDER, last: last?.pairs })
   const clientCa = openClientCa(settings, log, last?.clientCa)
   const api = await startGatewayServer({
     ...{ configuration, log, shared: true, tls, clientCa },

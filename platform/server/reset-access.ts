@@ -15,7 +15,7 @@ import { parseFlags } from '../settings/flags.ts'
 import type { Settings } from '../settings/settings.ts'
 import { type AdminPassword, PASSWORD_FILE } from './bootstrap-accounts.ts'
 import { openDataFolder, toFolderPath } from './files/data-folder.ts'
-import { toOwnFolder } from './files/own-folder.ts'
+import { toHomeFolder } from './files/home-folder.ts'
 import { writePrivateFile } from './files/private-file.ts'
 import { openEvents, toEventsLimits } from './open/events.ts'
 import { openStore } from './open/store.ts'
@@ -68,7 +68,7 @@ async function reset(settings: Settings, path: string): Promise<AccessReset> {
   const store = createStore(await openStore({ settings, folder: join(path, 'store'), onWarning }))
   try {
     const password = randomBytes(PASSWORD_BYTES).toString('base64url')
-    const file = join(toOwnFolder(path), PASSWORD_FILE)
+    const file = join(toHomeFolder(path), PASSWORD_FILE)
     // First: an account whose password is unknown is of no use.
     await writePrivateFile(file, `${password}\n`)
     const accounts = createAccounts({ store, hasher: createSecretHasher('auth'), nowMs: Date.now })

@@ -26,7 +26,7 @@ import { openTls } from '../tls/open.ts'
 import { type AdminPassword, checkAdminPassword } from './bootstrap-accounts.ts'
 import { type BuiltIn, type BuiltInContext, listBuiltIns, type Made } from './built-in-services.ts'
 import { type DataFolder, openDataFolder } from './files/data-folder.ts'
-import { toOwnFolder } from './files/own-folder.ts'
+import { toHomeFolder } from './files/home-folder.ts'
 import { openBroker } from './open/broker.ts'
 import { withNamespaces } from './open/namespaced-broker.ts'
 import { makeServerId, readServerId } from './server-id.ts'
@@ -150,7 +150,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
       settings,
       toFolder: (part) => join(folder?.path ?? '', part),
       hasFolder: folder !== undefined,
-      ownFolder: toOwnFolder(folder?.path),
+      ownFolder: toHomeFolder(folder?.path),
       canShowPassword,
       registries,
       broker,
@@ -275,7 +275,7 @@ async function openServerTls(
   { store, secretKey }: Made,
   folder: DataFolder | undefined,
 ): Promise<TlsSource | undefined> {
-  if (!settings.enableAcme) return openTls(settings, log, { folder: toOwnFolder(folder?.path) })
+  if (!settings.enableAcme) return openTls(settings, log, { folder: toHomeFolder(folder?.path) })
   const { readSecretKeys } = await import('../acme/secret-keys.ts')
   const secretKeys = readSecretKeys(settings, secretKey)
   const kept = { store: store!.store, secretKeys }

@@ -26,7 +26,7 @@ import {
 } from './server-values.ts'
 import {
   parseAcmeHosts,
-  parseAskUrl,
+  parsePermissionUrl,
   parseCertFiles,
   parseDirectoryUrl,
   parseEmail,
@@ -1231,7 +1231,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: '',
     unset: 'acme_hosts decides',
     live: false,
-    parse: one(parseAskUrl),
+    parse: one(parsePermissionUrl),
   },
   acmeDirectory: {
     name: 'acme_directory',

@@ -27,7 +27,7 @@ export function parseAcmeHosts(texts: readonly string[]): readonly string[] {
 }
 
 /** Empty: none. @throws {RangeError} */
-export function parseAskUrl(text: string): string {
+export function parsePermissionUrl(text: string): string {
   const trimmed = text.trim()
   if (trimmed === '' || /^https?:$/.test(toProtocol(trimmed))) return trimmed
   throw wrong('a URL such as http://127.0.0.1:9000/ask', text)

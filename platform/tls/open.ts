@@ -6,7 +6,7 @@ import type { Settings } from '../settings/settings.ts'
 import { SELF_SIGNED } from '../settings/tls.ts'
 
 /** Where files of whoever runs a gateway lie. */
-export const OWN_FOLDER = '~/.mx'
+export const HOME_FOLDER = '~/.mx'
 
 /** What certificates that are no files of somebody else's are kept in. */
 export interface TlsParts {
@@ -32,7 +32,7 @@ export async function openTls(
   if (!enableTls) return undefined
   if (enableAcme) {
     if (kept === undefined) {
-      const { openOwnAcme } = await import('../acme/open-own-acme.ts')
+      const { openStandaloneAcme: openOwnAcme } = await import('../acme/open-standalone-acme.ts')
       return openOwnAcme(settings, log)
     }
     const { openAcme } = await import('../acme/open-acme.ts')

@@ -1,7 +1,7 @@
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type FoundCredentials, isServerText, readLeft } from './credentials.ts'
-import { createTokenSource, isRefused, type LoginReply } from './token-source.ts'
+import { createTokenSource, isRejected, type LoginReply } from './token-source.ts'
 
 export interface AccountTokensOptions {
   readonly credentials: FoundCredentials
@@ -40,7 +40,7 @@ export function createAccountTokens({
     try {
       return await askPlatform({ id, secret })
     } catch (error) {
-      if (isGuess && isRefused(GatewayError.from(error))) wrong = secret
+      if (isGuess && isRejected(GatewayError.from(error))) wrong = secret
       throw tellWhose(error, id, namespace)
     }
   }

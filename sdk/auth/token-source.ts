@@ -84,7 +84,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       backOff.reset()
     } catch (error) {
       const reason = GatewayError.from(error, 'auth')
-      isWithout = isGuess && isRefused(reason)
+      isWithout = isGuess && isRejected(reason)
       failure = reason
       retryMs = nowMs() + backOff.next()
       if (!isWithout) throw reason
@@ -126,6 +126,6 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 }
 
 /** Whether logging in was refused, and not only put off. */
-export function isRefused({ code }: GatewayError): boolean {
+export function isRejected({ code }: GatewayError): boolean {
   return code < 500 && code !== 408 && code !== 429
 }

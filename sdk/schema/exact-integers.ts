@@ -1,7 +1,7 @@
 import { ANY } from '../../core/request/coercion/scalar-shapes.ts'
 import { parseSchema } from '../../core/request/coercion/schema-shape.ts'
 import type { Shape } from '../../core/request/coercion/shape.ts'
-import { isExact, isKept, quoteNumbers } from '../../core/request/json/exact-json.ts'
+import { isExact, isDouble, quoteNumbers } from '../../core/request/json/exact-json.ts'
 import { parseInteger } from '../../core/request/json/int64.ts'
 import type { JsonValue, RestoreNumbers } from '../../core/request/json/json.ts'
 import type { CompiledSchema } from './schema.ts'
@@ -51,7 +51,7 @@ function restore(
 function choose(value: number, text: string, shape: Shape, root: string, keys: Keys): JsonValue {
   const options = flatten(shape)
   for (const option of options) {
-    if (option.kind === 'any') return isKept(text) ? value : text
+    if (option.kind === 'any') return isDouble(text) ? value : text
     if (option.kind === 'number' && Number.isFinite(value)) return value
     const integer =
       option.kind === 'integer' ? parseInteger(text, option.min, option.max) : undefined

@@ -14,7 +14,7 @@ import { createServiceLog, type ServiceLog } from '../log/service-log.ts'
 import { Traces } from '../tracing/traces.ts'
 import { createDebugEndpoints } from './debug.ts'
 import { type Endpoints, toEndpointName } from './endpoint.ts'
-import { type CallKeeper, type ServableCall, ServedCall } from './served-call.ts'
+import { type CallTracker, type ServableCall, ServedCall } from './served-call.ts'
 import { ServedEndpoint } from './served-endpoint.ts'
 
 /** The handler every service has, and none declares. */
@@ -116,7 +116,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
   add(DEBUG, createDebugEndpoints({ log, traces, counts: () => ({ requests, errors }), check }))
 
-  const keeper: CallKeeper = {
+  const keeper: CallTracker = {
     log,
     traces,
     onSettled(call, code) {

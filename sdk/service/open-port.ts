@@ -17,7 +17,7 @@ export interface PortOptions {
 }
 
 /** A port as a service has it. */
-export type OwnPort = Omit<ServicePort, 'port'>
+export type OpenPort = Omit<ServicePort, 'port'>
 
 /** What a service with a port of its own is told. */
 const OF_PORTS = ['address', 'limits', 'listener', 'origins'] as const
@@ -35,7 +35,7 @@ export function checkPortOptions(service: string, options: PortOptions): void {
  *
  * @throws {Error} with one clear line when the port is in use or may not be opened.
  */
-export async function openPort(options: PortOptions, dispatcher: Dispatcher): Promise<OwnPort> {
+export async function openPort(options: PortOptions, dispatcher: Dispatcher): Promise<OpenPort> {
   const { host, limits = {}, listener, origins = [] } = options
   if (host !== undefined) return joinHost(host, dispatcher)
   const address = readListenAddress(options.address)

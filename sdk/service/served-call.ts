@@ -34,7 +34,7 @@ export interface ServableCall {
 }
 
 /** Whom a call tells that it is over. */
-export interface CallKeeper {
+export interface CallTracker {
   readonly log: PluginLog
   /** Whose tracer makes spans of calls. @default nobody does */
   readonly traces?: Traces
@@ -55,7 +55,7 @@ export class ServedCall implements CallReceiver, CallScope {
   readonly metadata: string
   readonly #call: ServableCall
   readonly #endpoint: ServedEndpoint
-  readonly #keeper: CallKeeper
+  readonly #keeper: CallTracker
   /** Bodies are values, whoever gets one keeps it. */
   readonly #isLocal: boolean
   #isProtobuf = false
@@ -78,7 +78,7 @@ export class ServedCall implements CallReceiver, CallScope {
   constructor(
     call: ServableCall,
     endpoint: ServedEndpoint,
-    keeper: CallKeeper,
+    keeper: CallTracker,
     startedMs: number,
     isLocal = false,
     metadata: string = call.metadata,

@@ -25,7 +25,7 @@ import { runProcess } from '../signals.ts'
 import { type OpenedTracer, openTracer } from '../tracing/open-tracer.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import { checkEndpoints, type Endpoints } from './endpoint.ts'
-import { checkPortOptions, type OwnPort, openPort, type PortOptions } from './open-port.ts'
+import { checkPortOptions, type OpenPort, openPort, type PortOptions } from './open-port.ts'
 import { type Registration, register } from './registration.ts'
 import { toServiceEntry } from './registry-entry.ts'
 
@@ -133,7 +133,7 @@ export class Service<H extends object = Record<never, never>> {
   #client: Client | undefined = undefined
   #starting: Promise<string> | undefined = undefined
   #stopping: Promise<void> | undefined = undefined
-  #port: OwnPort | undefined = undefined
+  #port: OpenPort | undefined = undefined
   #registration: Registration | undefined = undefined
   /** Clients of this process find it no more. */
   #unlist: () => void = () => {}

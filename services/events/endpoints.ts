@@ -24,7 +24,7 @@ import {
   toMessage,
   toTimeMs,
 } from './messages.ts'
-import { hasAuditEvents, refuseReserved } from './reserved.ts'
+import { hasAuditEvents, rejectReserved } from './reserved.ts'
 import { GroupView, TopicView, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
 /** What the handler `Stream` offers (reference 5.2) to services of the namespace; deleting takes an administrator. */
@@ -204,7 +204,7 @@ function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
   /** One that may be changed. @throws {GatewayError} as above. */
   const ownTopicOf = (topic: string, ctx: Context): EventTopic => {
     const found = topicOf(topic, ctx)
-    refuseReserved(found, idOf(ctx))
+    rejectReserved(found, idOf(ctx))
     return found
   }
   return { namespaceOf, topicOf, ownTopicOf, mustBeReadable }

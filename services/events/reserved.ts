@@ -22,7 +22,7 @@ export function hasAuditEvents({ namespace, topic }: EventTopic): boolean {
  *
  * @throws {GatewayError} 403
  */
-export function refuseReserved(given: EventTopic, id: string): void {
+export function rejectReserved(given: EventTopic, id: string): void {
   if (!isAudit(given)) return
   const { namespace, topic } = given
   throw forbidden(

@@ -20,7 +20,7 @@ import {
 import { Entries, Entry, Options, RegisterInput } from './messages.ts'
 import type { CheckAddresses } from './nodes/check-addresses.ts'
 import { checkLetterCase } from './nodes/letter-case.ts'
-import { createOwnedChanges, withOwner } from './nodes/node-owner.ts'
+import { createOwnerChanges, withOwner } from './nodes/node-owner.ts'
 import { rejectBuiltInNodes } from './nodes/protect-built-ins.ts'
 import { readPage } from './page.ts'
 import { queryRegistry } from './query.ts'
@@ -45,7 +45,7 @@ export function createEndpoints(
   checkAddresses: CheckAddresses,
   quota: Quota,
 ): Endpoints {
-  const changeAsOwner = createOwnedChanges()
+  const changeAsOwner = createOwnerChanges()
   /** The domain that is read from. */
   const readable = (options: { readonly domain: string }, ctx: Context): string => {
     const domain = toDomain(options)

@@ -4,7 +4,7 @@ import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 import { conflict } from '../../sdk/errors.ts'
 
 /** Keeps accounts, as the service `auth` does. */
-export interface AccountKeeper {
+export interface AccountManager {
   readonly find: (
     namespace: string,
     id: string,
@@ -65,7 +65,7 @@ const SECRET_BYTES = 32
 /** In the metadata of accounts that were made here: which object's they are. */
 const OBJECT = 'runtime'
 
-export function createServiceAccounts(accounts: AccountKeeper): ServiceAccounts {
+export function createServiceAccounts(accounts: AccountManager): ServiceAccounts {
   const isOwn = (account: { readonly metadata: Readonly<Record<string, string>> }, id: string) =>
     account.metadata[OBJECT] === id
   return {

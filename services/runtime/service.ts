@@ -8,7 +8,7 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
 import { createRunCheck } from './access.ts'
 import {
-  type AccountKeeper,
+  type AccountManager,
   createServiceAccounts,
   type ServiceAccount,
   toAccountId,
@@ -58,7 +58,7 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   /** Runs it; closed with the service. */
   readonly runtime: Runtime
   /** Holds the accounts services run as. */
-  readonly accounts: AccountKeeper
+  readonly accounts: AccountManager
   /** Encrypts secrets where they are kept. @default none are taken, and accounts get a new one at each start */
   readonly sealer?: Sealer
   /** Id of this server, the same whenever it is started. */

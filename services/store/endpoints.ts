@@ -27,7 +27,7 @@ import {
 } from './messages.ts'
 import { mustBeThere } from './named-database.ts'
 import { type RecordMessage, toExpiresMs, toMessage, toMetadata } from './records.ts'
-import { refuseReserved } from './reserved.ts'
+import { rejectReserved } from './reserved.ts'
 import type { Watches } from './watches.ts'
 
 const NextName = Type.Optional(
@@ -54,7 +54,7 @@ export function createStoreEndpoints(
     const id = idOf(ctx)
     const table = toTable(options, ctx)
     mustBeService(ctx, table.database, id, table.table)
-    refuseReserved(table, id)
+    rejectReserved(table, id)
     return table
   }
   /** @param field of the request that has the record. */

@@ -7,7 +7,7 @@ import { findTableOwner } from '../../sdk/store/reserved-tables.ts'
  *
  * @throws {GatewayError} 403
  */
-export function refuseReserved({ table }: StoreTable, id: string): void {
+export function rejectReserved({ table }: StoreTable, id: string): void {
   const owner = findTableOwner(table)
   if (owner === undefined) return
   throw forbidden(

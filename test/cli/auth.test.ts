@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose'
 import t from 'tap'
 import { runAuth } from '../../cli/auth.ts'
 import { runUser } from '../../cli/user.ts'
-import { openAuthServer } from '../fixtures/auth-doors.ts'
+import { openAuthServer } from '../fixtures/auth-endpoints.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
 import { runAtTerminal } from '../fixtures/terminal.ts'
 

@@ -4,7 +4,7 @@ import { logOut } from '../../cli/logout.ts'
 import { readConfig } from '../../cli/state/config.ts'
 import { readCredentials } from '../../cli/state/tokens.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
-import { asNobody } from '../fixtures/nobody.ts'
+import { asUnprivilegedUser } from '../fixtures/unprivileged-user.ts'
 
 const { run, post, proxy, home } = await openCliServer(t)
 const OWNER = { address: proxy, namespace: 'mx', account: 'admin' }
@@ -19,7 +19,7 @@ t.test(
   'where nothing can be written the login is revoked nonetheless, and that is told',
   async (t) => {
     const { refreshToken } = readCredentials(OWNER)!
-    await asNobody(t, join(home, '.mx'), () =>
+    await asUnprivilegedUser(t, join(home, '.mx'), () =>
       t.rejects(run(logOut, 'logout'), { message: /tokens cannot be written: EACCES/ }),
     )
     t.ok(readCredentials(OWNER), 'it is still there')

@@ -5,6 +5,7 @@ import { createRandomBits } from '../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import { TestExchange } from '../../sdk/testing.ts'
 import { makeUpstream } from '../fixtures/services.ts'
+import { toRuns } from '../fixtures/property-runs.ts'
 
 /** Requests that differ in everything a choice may look at. */
 const requests = Array.from(
@@ -57,7 +58,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
           return Math.abs(got - expected) < 5 * Math.sqrt(expected) + 0.05 * expected
         })
       }),
-      { numRuns: 15 },
+      { numRuns: toRuns(15) },
     )
   })
 
@@ -72,7 +73,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
         }
         return true
       }),
-      { numRuns: 30 },
+      { numRuns: toRuns(30) },
     )
   })
 

@@ -5,8 +5,8 @@ import { deadlines } from '../../core/rpc/deadlines.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import { ServiceError } from '../../sdk/errors.ts'
 import { Echo, Sink, Source } from '../fixtures/call-streams.ts'
-import { turn, until } from '../fixtures/raw-backend.ts'
-import { createKeeper, RecordedCall } from '../fixtures/rpc.ts'
+import { tick, until } from '../fixtures/raw-backend.ts'
+import { createTracker, RecordedCall } from '../fixtures/rpc.ts'
 
 /** A way for calls from who makes them to who serves them. */
 export interface CallPath {
@@ -102,7 +102,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
   )
 
   t.test('contract: a stream begins before it has a body', async (t) => {
-    const { dispatch, calls } = createKeeper()
+    const { dispatch, calls } = createTracker()
     const caller = await open(t, dispatch)
     const call = new RecordedCall({ stream: true })
     caller.call(call)
@@ -167,7 +167,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
   )
 
   t.test('contract: who gives up cancels the call', async (t) => {
-    const { dispatch, calls, events } = createKeeper()
+    const { dispatch, calls, events } = createTracker()
     const caller = await open(t, dispatch)
     for (const stream of [false, true]) {
       const call = new RecordedCall({ stream })
@@ -190,7 +190,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
       const alive = setInterval(() => {}, 1000)
       t.teardown(() => clearInterval(alive))
       const before = deadlines.size
-      const { dispatch, calls, events } = createKeeper()
+      const { dispatch, calls, events } = createTracker()
       const caller = await open(t, dispatch)
       const late = await settle(caller, { timeoutMs: 250 })
       // Whose clock is first decides; either is the same to the one who called.
@@ -225,7 +225,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     t.match(await settle(caller, { endpoint: 'A.Reply', body: '1' }), [/ 1$/], 'others go on')
     while (!sink.ended) {
       sink.take(200)
-      await turn()
+      await tick()
     }
     t.equal(sink.received, COUNT)
     t.ok(sink.inOrder)
@@ -244,12 +244,12 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
   t.test(
     'contract: a stream of the caller is what was sent of it, in order, and its end',
     async (t) => {
-      const { dispatch, calls, events } = createKeeper()
+      const { dispatch, calls, events } = createTracker()
       const caller = await open(t, dispatch)
       const call = new RecordedCall({ body: '', more: true })
       caller.call(call)
       const bodies = ['1', '', 'three']
-      for (const body of bodies) while (!call.sendData(body)) await turn()
+      for (const body of bodies) while (!call.sendData(body)) await tick()
       call.endData()
       await until(() => events[0]?.length === 4)
       t.strictSame(events[0], ['data 1', 'data ', 'data three', 'end'])
@@ -274,7 +274,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
       caller.call(call)
       while (!call.events.some((event) => event.startsWith('reply'))) {
         call.sendData('more')
-        await turn()
+        await tick()
       }
       t.ok(call.sendData('even more'))
       call.endData()
@@ -301,7 +301,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     sink.onCredit()
     while (!sink.ended) {
       sink.take(500)
-      await turn()
+      await tick()
     }
     t.equal(sink.received, COUNT)
     t.ok(sink.inOrder)
@@ -310,7 +310,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
   })
 
   t.test('contract: a slow service holds its caller back', async (t) => {
-    const { dispatch, calls, events } = createKeeper()
+    const { dispatch, calls, events } = createTracker()
     const caller = await open(t, dispatch)
     const call = new RecordedCall({ body: '', more: true })
     let sent = 0
@@ -347,6 +347,6 @@ async function settle(caller: Caller, fields: Partial<RecordedCall>): Promise<st
 async function quiet(count: () => number): Promise<void> {
   for (let same = 0, last = count(); same < 200; same = last === count() ? same + 1 : 0) {
     last = count()
-    await turn()
+    await tick()
   }
 }

@@ -7,6 +7,7 @@ import type {
   EventsAdapter,
 } from '../../core/contracts/events.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
+import { toRuns } from '../fixtures/property-runs.ts'
 
 const TOPICS = ['one', 'two'].map((topic) => ({ namespace: 'mx', topic }))
 const GROUPS = ['a', 'b']
@@ -104,7 +105,7 @@ export interface EventsModelOptions {
 export function testEventsModel(
   t: Test,
   create: () => Maybe<{ adapter: EventsAdapter; reopen?: () => Maybe<EventsAdapter> }>,
-  { numRuns = 100, comesAgain = 'by sequence' }: EventsModelOptions = {},
+  { numRuns = toRuns(100), comesAgain = 'by sequence' }: EventsModelOptions = {},
 ): void {
   t.test('contract: every group gets what a plain list would have for it', async (t) => {
     await fc.assert(

@@ -18,7 +18,7 @@ import {
   closeOf,
   connectWebSocket,
   nextMessage,
-  refusedWebSocket,
+  rejectedWebSocket,
 } from '../fixtures/web-gateway.ts'
 
 export interface ServerSocketSubject {
@@ -777,7 +777,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
 
   t.test(`${name}: a subprotocol that is no token is a fault of the handler`, async (t) => {
     const server = await openServer(t, create, { accept: { protocol: 'a b' } })
-    t.equal((await refusedWebSocket(server.port)).status, 500)
+    t.equal((await rejectedWebSocket(server.port)).status, 500)
     t.match(server.faults, [{ name: 'TypeError' }])
   })
 
@@ -810,7 +810,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
         plugins: [{ name: 'test', onReply }],
         handle: (recorder) => void returned.push(recorder.accept()),
       })
-      t.equal((await refusedWebSocket(server.port)).status, status)
+      t.equal((await rejectedWebSocket(server.port)).status, status)
       await server.gateway.idle()
       t.strictSame(returned, [undefined])
       t.strictSame(server.recorders[0]!.ends, [], 'the receiver hears of nothing')
@@ -826,7 +826,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
         returned.push(recorder.accept())
       },
     })
-    const { status, body } = await refusedWebSocket(server.port)
+    const { status, body } = await rejectedWebSocket(server.port)
     t.strictSame([status, body], [401, 'who are you?'])
     t.strictSame(returned, [undefined])
     t.strictSame(server.recorders[0]!.ends, [])
@@ -909,7 +909,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
         recorder.accept()
       },
     })
-    const refusal = refusedWebSocket(server.port)
+    const refusal = rejectedWebSocket(server.port)
     await until(() => server.recorders.length === 1)
     server.listener.drain()
     accept()

@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { StoreQuery } from '../../domain/store/page.ts'
 import { createStore, type StoreWrite } from '../../domain/store/store.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
+import { toRuns } from '../fixtures/property-runs.ts'
 
 const TABLES = ['one', 'two'].map((table) => ({ database: 'mx', table }))
 
@@ -82,7 +83,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** Whatever is done with a store in whatever order, it has what a plain list would. */
-export function testStoreModel(t: Test, create: () => Maybe<StoreAdapter>, numRuns = 100): void {
+export function testStoreModel(t: Test, create: () => Maybe<StoreAdapter>, numRuns: number = toRuns(100)): void {
   t.test('contract: a store has what a plain list of records would have', async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {

@@ -17,7 +17,7 @@ import {
   nextMessage,
   openBackendServer,
   openWebGateway,
-  refusedWebSocket,
+  rejectedWebSocket,
 } from '../fixtures/web-gateway.ts'
 
 export interface TunnelSubject {
@@ -420,7 +420,7 @@ export function testTunnel(subject: TunnelSubject): void {
         done(false, 401, 'log in first', { 'WWW-Authenticate': 'Basic', Location: '/login' }),
     })
     const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port])
-    const { status, headers, body } = await refusedWebSocket(port)
+    const { status, headers, body } = await rejectedWebSocket(port)
     t.strictSame([status, body], [401, 'log in first'])
     t.match(headers, { 'www-authenticate': 'Basic', location: '/login' })
     await gateway.idle()
@@ -439,7 +439,7 @@ export function testTunnel(subject: TunnelSubject): void {
       socket.write('0\r\n\r\n')
     })
     const { port } = await openWebGateway(t, create, [backend.port])
-    const reply = await refusedWebSocket(port)
+    const reply = await rejectedWebSocket(port)
     t.equal(reply.status, 404)
     t.ok(reply.body === body, 'the body is complete')
   })
@@ -480,7 +480,7 @@ export function testTunnel(subject: TunnelSubject): void {
       },
     }
     const { port } = await openWebGateway(t, create, [backend.port], { plugins: [guard] })
-    const { status, headers, body } = await refusedWebSocket(port)
+    const { status, headers, body } = await rejectedWebSocket(port)
     t.equal(status, 401)
     t.equal(headers['www-authenticate'], 'Bearer')
     t.match(JSON.parse(body), { Id: 'go.mx.auth', Code: 401, Detail: 'who are you?' })
@@ -501,7 +501,7 @@ export function testTunnel(subject: TunnelSubject): void {
         plugins: [hook],
       })
       const end = backend.accepted().then(closeOf)
-      t.equal((await refusedWebSocket(port)).status, 500)
+      t.equal((await rejectedWebSocket(port)).status, 500)
       t.equal(await end, '1006')
       await gateway.idle()
       await until(() => upstream.nodes[0]!.active === 0)
@@ -569,7 +569,7 @@ export function testTunnel(subject: TunnelSubject): void {
         const { port, gateway, upstream } = await openWebGateway(t, create, ports, {
           timeoutMs: 200,
         })
-        const { status, body } = await refusedWebSocket(port)
+        const { status, body } = await rejectedWebSocket(port)
         t.equal(status, code)
         t.match(JSON.parse(body), { Id: 'go.mx.web.app', Code: code })
         await gateway.idle()
@@ -604,7 +604,7 @@ export function testTunnel(subject: TunnelSubject): void {
       for (let i = 0; i < 2; i++) await connectWebSocket(t, both.port)
       t.ok(sockets.length > 0, 'one went past it')
       const alone = await openWebGateway(t, create, [node], options)
-      const { status, body } = await refusedWebSocket(alone.port)
+      const { status, body } = await rejectedWebSocket(alone.port)
       t.equal(status, 504)
       t.match(JSON.parse(body), { Detail: 'no connection to the backend in time' })
       t.equal(alone.served[0]!.failureKind, 'connect-timeout')
@@ -643,7 +643,7 @@ export function testTunnel(subject: TunnelSubject): void {
     const { port, gateway } = await openWebGateway(t, create, [
       (liar.address() as { port: number }).port,
     ])
-    t.equal((await refusedWebSocket(port)).status, 502)
+    t.equal((await rejectedWebSocket(port)).status, 502)
     await gateway.idle()
   })
 

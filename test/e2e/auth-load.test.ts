@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
-import { openAuthServer } from '../fixtures/auth-doors.ts'
+import { openAuthServer } from '../fixtures/auth-endpoints.ts'
 
 const CHANGES = 30
 const CHANGE_MS = 100

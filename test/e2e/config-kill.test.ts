@@ -10,7 +10,7 @@ import { readKeyNote } from '../../services/config/secrets/rotate-key.ts'
 import { parseSecretKey, type SecretKey } from '../../services/config/secrets/secret-key.ts'
 import { createSnapshots } from '../../services/config/snapshots.ts'
 import { formatJson } from '../../services/config/tree/tree-text.ts'
-import { startDoomed } from '../fixtures/doomed.ts'
+import { startCrashing } from '../fixtures/crash-process.ts'
 import { dumpStore, KEY, OTHER_KEY } from '../fixtures/platform-config.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
@@ -61,7 +61,7 @@ async function readVersions(store: Store, namespace: string, key: SecretKey) {
 t.test('killed at any moment, every acknowledged change is there, and none is torn', async (t) => {
   const folder = makeTempFolder(t, 'config-kill')
   const notes = join(folder, 'notes')
-  const { runAndKill } = startDoomed(t, WRITER)
+  const { runAndKill } = startCrashing(t, WRITER)
   let changed = 0
   let before = ''
   for (let round = 0; round < KILLS; round++) {

@@ -8,7 +8,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { createService } from '../fixtures/sdk-services.ts'
 import { openServer } from '../fixtures/server.ts'
-import { refusedWebSocket } from '../fixtures/web-gateway.ts'
+import { rejectedWebSocket } from '../fixtures/web-gateway.ts'
 
 /** A frame of gRPC. */
 const NO_MESSAGE = new Uint8Array(5)
@@ -97,7 +97,7 @@ for (const listener of ['uws', 'node'])
     t.teardown(() => socket.terminate())
     const [handshake] = await once(socket, 'upgrade')
     t.strictSame(handshake.headers['set-cookie'], ['own=1'], '101')
-    const refusal = await refusedWebSocket(port, { path: '/site/closed', headers })
+    const refusal = await rejectedWebSocket(port, { path: '/site/closed', headers })
     t.equal(refusal.status, 403)
     t.strictSame(refusal.headers['set-cookie'], ['own=1'], 'a handshake that is rejected')
     await register('greeter', 'rpc', {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
 import type { EventsAdapter, EventTopic, StoredEvent } from '../../core/contracts/events.ts'
-import { type Doomed, startDoomed } from '../fixtures/doomed.ts'
-import { DEAD, GROUP, isPoison, KEPT, makePayload, SHORT } from '../fixtures/event-load.ts'
+import { type CrashingProcess, startCrashing } from '../fixtures/crash-process.ts'
+import { DEAD, GROUP, isPoison, RETENTION, makePayload, SHORT } from '../fixtures/event-load.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const WORKER = new URL('../fixtures/event-worker.ts', import.meta.url)
@@ -23,7 +23,7 @@ interface Note {
 
 /** Has a process publish and consume, kills it at some moment, and tells what it noted. */
 async function workAndKill(
-  { runAndKill }: Doomed,
+  { runAndKill }: CrashingProcess,
   folder: string,
   sync: string,
   round: number,
@@ -64,8 +64,8 @@ async function pullAll(adapter: EventsAdapter): Promise<Set<number>> {
     metadata: { key: 'end/0/1' },
     payload: makePayload('end/0/1'),
   }
-  const [end] = await adapter.append([{ topic: KEPT, event }])
-  const member = await adapter.join(KEPT, GROUP)
+  const [end] = await adapter.append([{ topic: RETENTION, event }])
+  const member = await adapter.join(RETENTION, GROUP)
   const pulled = new Set<number>()
   for (;;) {
     const deliveries = await member.pull(1000, MUCH)
@@ -96,7 +96,7 @@ for (const sync of ['os', 'always'] as const) {
     `${sync}: killed at any moment, every acknowledged event is there, and groups are never ahead of acknowledgements`,
     async (t) => {
       const folder = makeTempFolder(t, 'kill')
-      const workers = startDoomed(t, WORKER)
+      const workers = startCrashing(t, WORKER)
       const published = new Map<number, string>()
       const intended = new Set<number>()
       const acked = new Set<number>()
@@ -115,7 +115,7 @@ for (const sync of ['os', 'always'] as const) {
         }
         const adapter = createLmdbEvents({ folder })
         // What was there before is looked at once more in the end.
-        const added = await readAll(adapter, KEPT, kept.length + 1)
+        const added = await readAll(adapter, RETENTION, kept.length + 1)
         const short = await readAll(adapter, SHORT)
         const dead = await readAll(adapter, DEAD, firstDead)
         firstDead += dead.length
@@ -145,7 +145,7 @@ for (const sync of ['os', 'always'] as const) {
         await adapter.close?.()
       }
       const adapter = createLmdbEvents({ folder })
-      const all = await readAll(adapter, KEPT)
+      const all = await readAll(adapter, RETENTION)
       for (const events of [all, await readAll(adapter, DEAD)]) {
         t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
         t.equal(events[0]!.sequence, 1)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Agent, request } from 'undici'
 import { LISTENERS, openGateway } from '../fixtures/gateway.ts'
-import { openRawBackend, type RawConnection, turn, until } from '../fixtures/raw-backend.ts'
+import { openRawBackend, type RawConnection, tick, until } from '../fixtures/raw-backend.ts'
 
 const REQUESTS = 3000
 const CLIENTS = 32
@@ -118,7 +118,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           'every outcome was seen',
         )
         await until(() => gateway.gateway.inFlight === 0)
-        await turn()
+        await tick()
         const upstream = await gateway.directory.find('go.mx.api.app')
         t.ok(upstream!.nodes.every(({ active }) => active === 0))
         t.ok(upstream!.nodes.every(({ pool }) => pool.size <= 8))

@@ -19,7 +19,7 @@ import {
   closeOf,
   connectWebSocket,
   nextMessage,
-  refusedWebSocket,
+  rejectedWebSocket,
 } from '../fixtures/web-gateway.ts'
 
 const JANE = createAccount({ id: 'jane', scopes: ['staff'] })
@@ -235,7 +235,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ['web', '/site/socket'],
     ] as const) {
       const { port, issue, site } = await open(t, listener, { handler, rules: [MEMBERS] })
-      const refusal = await refusedWebSocket(port, { path })
+      const refusal = await rejectedWebSocket(port, { path })
       t.equal(refusal.status, 401)
       t.equal(refusal.headers['www-authenticate'], 'Bearer')
       t.equal(site.seen.length, 0)

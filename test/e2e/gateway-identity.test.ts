@@ -11,7 +11,7 @@ import {
   closeOf,
   connectWebSocket,
   openBackendServer,
-  refusedWebSocket,
+  rejectedWebSocket,
 } from '../fixtures/web-gateway.ts'
 
 t.setTimeout(60_000)
@@ -108,7 +108,7 @@ t.test('who is known by a key, a password or a token is let in, and nobody else'
   }
   t.equal(seen.length, 6)
   t.notOk(seen.some(({ authorization }) => authorization !== undefined))
-  t.equal((await refusedWebSocket(port, { headers: apiKey('x') })).status, 401)
+  t.equal((await rejectedWebSocket(port, { headers: apiKey('x') })).status, 401)
   t.notMatch(mx.output.stderr, /\n +at |a password|a key"/, 'no stack and no secret is told')
 })
 

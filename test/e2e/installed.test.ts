@@ -91,9 +91,7 @@ t.test('packages that a plugin stands on have the classes of the gateway', async
   writeFileSync(join(refusing, 'package.json'), '{"type":"module","exports":"./index.js"}')
   writeFileSync(
     join(refusing, 'index.js'),
-    `import { GatewayError } from 'mx-gateway'
-export function refuse() { throw new GatewayError('shop', 410, 'sold out') }
-`,
+    `reject`,
   )
   writeFileSync(
     join(home, 'sold-out.ts'),

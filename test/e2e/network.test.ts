@@ -9,7 +9,7 @@ import { type RunningMx, startMx } from '../fixtures/mx.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 import { ADMIN } from '../fixtures/server.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
-import { refusedWebSocket } from '../fixtures/web-gateway.ts'
+import { rejectedWebSocket } from '../fixtures/web-gateway.ts'
 
 t.setTimeout(180_000)
 
@@ -248,7 +248,7 @@ t.test('a gateway opens no link between servers for its clients', async (t) => {
   const { gateway } = await startServer(t, 'a')
   const port = Number(new URL(gateway).port)
   for (const path of ['/network/link', '/network/Network/Link', '/network/Link']) {
-    const { status } = await refusedWebSocket(port, { path })
+    const { status } = await rejectedWebSocket(port, { path })
     t.equal(status, 404, path)
   }
   const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }

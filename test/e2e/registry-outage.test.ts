@@ -3,7 +3,7 @@ import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { openApi } from '../fixtures/api.ts'
 import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
-import { openRawBackend, turn } from '../fixtures/raw-backend.ts'
+import { openRawBackend, tick } from '../fixtures/raw-backend.ts'
 import { makeService } from '../fixtures/services.ts'
 
 /** A backend that says its address. */
@@ -55,7 +55,7 @@ async function open(t: Test) {
     },
     /** Waits until these answer, and no others. */
     async untilHeard(expected: readonly string[]): Promise<void> {
-      while (`${await hear()}` !== `${expected}`) await turn()
+      while (`${await hear()}` !== `${expected}`) await tick()
     },
   }
 }

@@ -5,7 +5,7 @@ import t from 'tap'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
 import type { StoreTable } from '../../core/contracts/store.ts'
 import { createStore, type Store } from '../../domain/store/store.ts'
-import { type Doomed, startDoomed } from '../fixtures/doomed.ts'
+import { type CrashingProcess, startCrashing } from '../fixtures/crash-process.ts'
 import { LEFT, makeValue, RIGHT, WRITERS } from '../fixtures/store-pairs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
@@ -17,7 +17,7 @@ const MAX_LIFE_MS = 250
 
 /** Has a process write, kills it at some moment, and tells what was acknowledged: keys with their versions. */
 async function writeAndKill(
-  { runAndKill }: Doomed,
+  { runAndKill }: CrashingProcess,
   folder: string,
   sync: string,
   round: number,
@@ -86,7 +86,7 @@ for (const sync of ['os', 'always']) {
     `${sync}: killed at any moment, every acknowledged write is there and none is torn`,
     async (t) => {
       const folder = makeTempFolder(t, 'kill')
-      const writers = startDoomed(t, WRITER)
+      const writers = startCrashing(t, WRITER)
       const acknowledged = new Set<string>()
       let lastVersion = 0
       for (let round = 0; round < KILLS / 2; round++) {

@@ -4,7 +4,7 @@ import type { Credentials } from '../../sdk/auth/credentials.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import type { ServiceOptions } from '../../sdk/service/service.ts'
 import { until } from '../contracts/registry.ts'
-import { type AuthServer, openAuthServer } from '../fixtures/auth-doors.ts'
+import { type AuthServer, openAuthServer } from '../fixtures/auth-endpoints.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 

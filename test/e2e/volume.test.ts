@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { startMx } from '../fixtures/mx.ts'
 import { forgetPeak, readPeakRss, readRss } from '../fixtures/process-memory.ts'
-import { openRawBackend, turn } from '../fixtures/raw-backend.ts'
+import { openRawBackend, tick } from '../fixtures/raw-backend.ts'
 
 const BYTES = 384 * 1024 ** 2
 const WARM = 64 * 1024 ** 2
@@ -26,7 +26,7 @@ async function pour(socket: Socket, size: number): Promise<void> {
   for (let left = size; left > 0; left -= PIECE.length) {
     const startMs = performance.now()
     if (!socket.write(PIECE)) await once(socket, 'drain')
-    while (performance.now() - startMs < PIECE_MS) await turn()
+    while (performance.now() - startMs < PIECE_MS) await tick()
   }
 }
 

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { RPC_PATH } from '../../core/rpc/ws/frames.ts'
 import { logIn, openServer } from '../fixtures/server.ts'
 import { skipUnless } from '../fixtures/servers.ts'
-import { refusedWebSocket } from '../fixtures/web-gateway.ts'
+import { rejectedWebSocket } from '../fixtures/web-gateway.ts'
 
 t.setTimeout(120_000)
 
@@ -101,7 +101,7 @@ for (const listener of ['uws', 'node']) {
       })
     }
     for (const headers of [{ origin: EVIL }, { host: 'evil.test' }] as Sent['headers'][]) {
-      const socket = await refusedWebSocket(server.address.port, { path: '/config/watch', headers })
+      const socket = await rejectedWebSocket(server.address.port, { path: '/config/watch', headers })
       t.equal(socket.status, 403)
     }
     t.notOk(await isSet())
@@ -137,7 +137,7 @@ for (const listener of ['uws', 'node']) {
       t.equal((await ask({ method: 'POST', headers, body }, server.proxyAddress)).status, 403)
     const image = { ...call, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
     t.equal((await ask({ headers: image }, server.proxyAddress)).status, 405)
-    const { status } = await refusedWebSocket(server.proxyAddress.port, {
+    const { status } = await rejectedWebSocket(server.proxyAddress.port, {
       path: RPC_PATH,
       headers: { origin: EVIL },
     })

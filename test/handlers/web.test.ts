@@ -7,7 +7,7 @@ import {
   connectWebSocket,
   openBackendServer,
   openWebGateway,
-  refusedWebSocket,
+  rejectedWebSocket,
 } from '../fixtures/web-gateway.ts'
 
 t.test('without an upgrade it forwards like proxy: the whole path, body and reply', async (t) => {
@@ -77,7 +77,7 @@ t.test(
     const well = await openBackendServer(t)
     const { port, upstream } = await openWebGateway(t, createUwsListener, [sick.port, well.port])
     for (let i = 0; i < 5; i++) {
-      t.equal((await refusedWebSocket(port)).status, 503)
+      t.equal((await rejectedWebSocket(port)).status, 503)
       await connectWebSocket(t, port)
     }
     t.equal(upstream.nodes[0]!.ejections, 1)
@@ -90,7 +90,7 @@ t.test('the way the platform calls services by is not open to clients', async (t
   const backend = await openBackendServer(t)
   const { port } = await openWebGateway(t, createUwsListener, [backend.port])
   for (const path of ['/.mx/rpc', '/.mx/rpc?x=1']) {
-    const { status, body } = await refusedWebSocket(port, { path })
+    const { status, body } = await rejectedWebSocket(port, { path })
     t.equal(status, 404, path)
     t.match(JSON.parse(body), { Code: 404, Status: 'Not Found' })
   }

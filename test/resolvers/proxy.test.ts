@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { RequestLine } from '../../core/route.ts'
 import proxy from '../../resolvers/proxy.ts'
+import { toRuns } from '../fixtures/property-runs.ts'
 
 function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'GET', path, host: 'localhost:8080', namespace }
@@ -87,7 +88,7 @@ t.test('equal keys give equal routes', async () => {
       if (proxy.key(at(one)) !== proxy.key(at(two))) return true
       return serviceOf(one) === serviceOf(two)
     }),
-    { numRuns: 2000 },
+    { numRuns: toRuns(2000) },
   )
 })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { RequestLine } from '../../core/route.ts'
 import rpc from '../../resolvers/rpc.ts'
+import { toRuns } from '../fixtures/property-runs.ts'
 
 function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'POST', path, host: 'localhost', namespace }
@@ -89,6 +90,6 @@ t.test('whatever the path is, a route names a service inside the namespace', asy
       if (route === undefined) return true
       return /^ns(\.[\w-]+)+$/.test(route.service) && /^\w+\.\w+$/.test(route.endpoint)
     }),
-    { numRuns: 5000 },
+    { numRuns: toRuns(5000) },
   )
 })

@@ -9,6 +9,7 @@ import { Bytes, Int64 } from '../../sdk/schema/schema-types.ts'
 import { createDispatcher } from '../../sdk/service/dispatch.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { begin } from '../fixtures/served-calls.ts'
+import { toRuns } from '../fixtures/property-runs.ts'
 
 const Everything = Type.Object({
   id: Type.Optional(Int64()),
@@ -66,7 +67,7 @@ t.test('whatever JSON is sent is answered, or refused with 400: never a fault', 
       if (error === undefined) answered++
       return error === undefined ? answer !== undefined : error.code === 400
     }),
-    { numRuns: 3000 },
+    { numRuns: toRuns(3000) },
   )
   t.ok(answered > 100, `${answered} were answered`)
   t.strictSame(lines, [])
@@ -80,7 +81,7 @@ t.test('what was answered is answered the same when it is sent again', async (t)
       const again = begin(dispatcher, 'A.Json', { body: String(first.replyBody) })
       return again.replyBody === first.replyBody
     }),
-    { numRuns: 2000 },
+    { numRuns: toRuns(2000) },
   )
   t.strictSame(lines, [])
 })
@@ -99,7 +100,7 @@ t.test('whatever bytes are sent as protobuf are answered, or refused with 400', 
       const { error } = begin(dispatcher, 'A.Protobuf', { body, metadata })
       return error === undefined || error.code === 400
     }),
-    { numRuns: 3000 },
+    { numRuns: toRuns(3000) },
   )
   t.strictSame(lines, [])
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { toNodeWords } from '../fixtures/programs.ts'
 
-const PROGRAM = new URL('../fixtures/obeying.ts', import.meta.url)
+const PROGRAM = new URL('../fixtures/handles-signals.ts', import.meta.url)
 
 /** Starts a process whose parts stop in these ways. */
 function start(t: Test, ...ways: string[]) {

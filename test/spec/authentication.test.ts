@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type AuthServer, type Door, openAuthServer } from '../fixtures/auth-doors.ts'
+import { type AuthServer, type AuthEndpoint, openAuthServer } from '../fixtures/auth-endpoints.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
@@ -21,7 +21,7 @@ function toRule(id: string, scope: string, resource: object, more: object = {}) 
 }
 
 /** Calls until it is answered with `code`, and tells how long that took. */
-async function waitFor(code: number, call: () => ReturnType<Door>): Promise<number> {
+async function waitFor(code: number, call: () => ReturnType<AuthEndpoint>): Promise<number> {
   const startedMs = performance.now()
   for (;;) {
     const got = (await call()).code

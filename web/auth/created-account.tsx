@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { Copy } from '../components/copy.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
 import { Dialog } from '../components/dialog/dialog.tsx'
 
 /** An account as it was made. */
@@ -24,7 +24,7 @@ export function MadeAccountDialog({
     <Dialog title={`The account ${id} was made`} onClose={onClose}>
       <p>It logs in with this secret, which nobody is told again:</p>
       <p>
-        <code>{secret}</code> <Copy text={secret} label="Copy secret" />
+        <code>{secret}</code> <CopyButton text={secret} label="Copy secret" />
       </p>
     </Dialog>
   )

@@ -31,7 +31,7 @@ export function formatResource({ type, name, endpoint }: Resource): string {
 }
 
 /** What a change of rules would cost, when the service asks for `force`; undefined: it does not. */
-export function findLost(code: number, detail: string): string | undefined {
+export function findConsequence(code: number, detail: string): string | undefined {
   return code === 409 ? (/^(.+); set request\.force/.exec(detail)?.[1] ?? detail) : undefined
 }
 

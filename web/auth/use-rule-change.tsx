@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { Confirm } from '../components/dialog/confirm.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
-import { findLost } from './rules.ts'
+import { findConsequence } from './rules.ts'
 
 /** A change of the rules. */
 export interface RuleChange {
@@ -33,7 +33,7 @@ export function useRuleChange(): {
       onDone()
     } catch (thrown) {
       const error = CallError.from(thrown)
-      const lost = findLost(error.code, error.detail)
+      const lost = findConsequence(error.code, error.detail)
       if (lost === undefined) throw error
       setForced({ endpoint, request, onDone, lost })
     }

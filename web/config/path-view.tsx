@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { reindentJson } from '../../core/request/json/reindent-json.ts'
-import { Copy } from '../components/copy.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
 import { Confirm } from '../components/dialog/confirm.tsx'
 import { Empty } from '../components/states.tsx'
 import { showToast } from '../components/toast.tsx'
@@ -25,7 +25,7 @@ export function Place({ path, node, onDeleted }: PlaceProps): JSX.Element {
     <>
       <div class="config-head">
         <h2 class="code">{path}</h2>
-        <Copy text={path} label="Copy path" />
+        <CopyButton text={path} label="Copy path" />
         <button type="button" class="danger" onClick={() => setAsking(true)}>
           Delete
         </button>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { Copy } from '../components/copy.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
 import { saveFile } from '../components/files/save-file.ts'
 import { formatBytes } from '../components/time/format.ts'
 import { JsonView } from '../components/tree/json-view.tsx'
@@ -37,7 +37,7 @@ export function PayloadView({
           {formatBytes(bytes.length)}
           {format === 'hex' && ', bytes in hexadecimal'}
         </span>
-        <Copy text={text} />
+        <CopyButton text={text} />
         <button type="button" class="quiet" onClick={save}>
           Download
         </button>

@@ -20,7 +20,7 @@ export interface Owner {
 }
 
 /** Where it is kept: `localStorage`. */
-export interface Kept {
+export interface HistoryStorage {
   getItem(key: string): string | null
   setItem(key: string, value: string): void
   removeItem(key: string): void
@@ -32,7 +32,7 @@ const MAX_CALLS = 100
 const MAX_REQUEST = 20_000
 
 /** Calls of an account, the last one first. What is there and is no history counts as none. */
-export function readHistory(kept: Kept, account: Owner): readonly PastCall[] {
+export function readHistory(kept: HistoryStorage, account: Owner): readonly PastCall[] {
   try {
     const calls: unknown = JSON.parse(kept.getItem(toKey(account)) ?? '[]')
     return Array.isArray(calls) ? calls.filter(isPastCall) : []
@@ -42,7 +42,7 @@ export function readHistory(kept: Kept, account: Owner): readonly PastCall[] {
 }
 
 /** Puts a call in front; the oldest ones go. A browser that keeps nothing, or has no room, loses the history only. */
-export function addToHistory(kept: Kept, account: Owner, call: PastCall): void {
+export function addToHistory(kept: HistoryStorage, account: Owner, call: PastCall): void {
   const { request, ...rest } = call
   const isShort = request !== undefined && request.length <= MAX_REQUEST
   const calls = [isShort ? call : rest, ...readHistory(kept, account)].slice(0, MAX_CALLS)
@@ -55,7 +55,7 @@ export function addToHistory(kept: Kept, account: Owner, call: PastCall): void {
   }
 }
 
-export function clearHistory(kept: Kept, account: Owner): void {
+export function clearHistory(kept: HistoryStorage, account: Owner): void {
   try {
     kept.removeItem(toKey(account))
   } catch {

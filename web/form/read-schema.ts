@@ -18,7 +18,7 @@ export function readSchema(endpoint: Endpoint, side: Side): JsonSchema {
 }
 
 /** The same as the service tells it, where that can be shown. */
-export function tellSchema(endpoint: Endpoint, side: Side): JsonSchema {
+export function describeSchema(endpoint: Endpoint, side: Side): JsonSchema {
   const isLong = isTooDeep(endpoint.metadata[`${side}Schema`] ?? '')
   return isLong ? readSchema(endpoint, side) : findSchema(endpoint, side)
 }

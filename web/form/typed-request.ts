@@ -69,7 +69,7 @@ export function toForm({ field, draft, isRaw, raw, problems }: TypedRequest): vo
 }
 
 /** What was typed with another schema: goes into the form of this one, or stays as JSON. */
-export function takeOver(typed: TypedRequest, before: TypedRequest): void {
+export function adoptRequest(typed: TypedRequest, before: TypedRequest): void {
   const { field, draft, isRaw, raw } = before
   if (isRaw.value) {
     const { value, problems } = parseRequest(raw.value)

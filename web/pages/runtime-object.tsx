@@ -8,7 +8,7 @@ import { BuildOutput } from '../runtime/build-output.tsx'
 import { Facts } from '../runtime/facts.tsx'
 import { LogView } from '../runtime/log-view.tsx'
 import { ObjectActions } from '../runtime/object-actions.tsx'
-import { findMeant, type RuntimeObject, toObjectPath } from '../runtime/objects.ts'
+import { findTarget, type RuntimeObject, toObjectPath } from '../runtime/objects.ts'
 import { PhaseBadge } from '../runtime/phase-badge.tsx'
 import { useObjects } from '../runtime/use-objects.ts'
 import type { RouteProps } from '../state/match-path.ts'
@@ -31,7 +31,7 @@ export default function RuntimeObjectPage({ parameters }: RouteProps): JSX.Eleme
 function ObjectPage({ name }: { readonly name: string }): JSX.Element {
   const version = query.value.get('version') ?? ''
   const { state, value, error, reload } = useObjects({ service: name })
-  const object = value === undefined ? undefined : findMeant(value, version)
+  const object = value === undefined ? undefined : findTarget(value, version)
   const title = version === '' ? name : `${name}@${version}`
 
   if (object === undefined)

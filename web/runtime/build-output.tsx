@@ -6,7 +6,7 @@ import { useAnimationFrame } from '../hooks/use-animation-frame.ts'
 import { useWatch } from '../hooks/use-call.ts'
 import { openStream } from '../rpc/caller.ts'
 import { decodeBase64 } from '../store/base64.ts'
-import { toShownLine } from './log-text.ts'
+import { toDisplayLine } from './log-text.ts'
 import { isBuilding, type RuntimeObject } from './objects.ts'
 import { createTailText } from './tail-text.ts'
 
@@ -49,7 +49,7 @@ export function BuildOutput({ object }: { readonly object: RuntimeObject }): JSX
       {output.isCut() && <p class="muted">The beginning is left out.</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
       <section class="build-output" ref={box} tabIndex={0} aria-label="Output of the build">
-        <pre>{text.split('\n').map(toShownLine).join('\n')}</pre>
+        <pre>{text.split('\n').map(toDisplayLine).join('\n')}</pre>
       </section>
     </>
   )

@@ -7,7 +7,7 @@ import { useWatch } from '../hooks/use-call.ts'
 import { openStream } from '../rpc/caller.ts'
 import { createLogBuffer, type LogLine, type LogMessage } from './log-buffer.ts'
 import { LogLines } from './log-lines.tsx'
-import { toShownLine } from './log-text.ts'
+import { toDisplayLine } from './log-text.ts'
 import { saveLog } from './save-log.ts'
 import { createTextPattern } from './text-pattern.ts'
 
@@ -33,7 +33,7 @@ export function LogView({ name, version }: { name: string; version: string }): J
       }),
     (message) => {
       if (!position.isNew(message)) return
-      buffer.push({ ...message, message: toShownLine(message.message) })
+      buffer.push({ ...message, message: toDisplayLine(message.message) })
       refresh()
     },
     [name, version],

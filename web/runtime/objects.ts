@@ -48,7 +48,7 @@ export function isLeaving(object: RuntimeObject): boolean {
 }
 
 /** The one of a name that is meant: without a version `latest`, or the only one there is. */
-export function findMeant(
+export function findTarget(
   objects: readonly RuntimeObject[],
   version: string,
 ): RuntimeObject | undefined {

@@ -6,7 +6,7 @@ import { namespace } from '../state/session.ts'
 import { compareObjects, type RuntimeObject } from './objects.ts'
 
 /** Which runtime objects; empty: all. */
-export interface Wanted {
+export interface ObjectFilter {
   readonly service?: string
   readonly version?: string
 }
@@ -21,7 +21,7 @@ const REFRESH_MS = 15_000
  *
  * What is shown is what `Runtime.Read` tells, for it knows what changes do not tell: servers that are away.
  */
-export function useObjects(wanted: Wanted = {}): CallState<readonly RuntimeObject[]> & {
+export function useObjects(wanted: ObjectFilter = {}): CallState<readonly RuntimeObject[]> & {
   readonly watch: WatchState
 } {
   const { service = '', version = '' } = wanted

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../core/contracts/registry.ts'
 import { Badge } from '../components/badge.tsx'
 import { Field } from '../components/field.tsx'
 import { JsonView } from '../components/tree/json-view.tsx'
-import { tellSchema } from '../form/read-schema.ts'
+import { describeSchema } from '../form/read-schema.ts'
 import { ROOT } from '../form/to-request.ts'
 import { fillIn, toForm, toRaw } from '../form/typed-request.ts'
 import { endedSession, namespace, session } from '../state/session.ts'
@@ -262,8 +262,8 @@ function Buttons({
 function Schemas({ endpoint }: { readonly endpoint: Endpoint }): JSX.Element {
   const schemas = useMemo(
     () => [
-      ['Request', tellSchema(endpoint, 'request')] as const,
-      ['Response', tellSchema(endpoint, 'response')] as const,
+      ['Request', describeSchema(endpoint, 'request')] as const,
+      ['Response', describeSchema(endpoint, 'response')] as const,
     ],
     [endpoint],
   )

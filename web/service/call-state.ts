@@ -2,7 +2,7 @@ import { effect, type Signal, signal } from '@preact/signals'
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { toField } from '../form/field.ts'
 import { readSchema } from '../form/read-schema.ts'
-import { openRequest, type TypedRequest, takeOver } from '../form/typed-request.ts'
+import { openRequest, type TypedRequest, adoptRequest } from '../form/typed-request.ts'
 import type { CallError } from '../rpc/call-error.ts'
 import type { Answer } from '../rpc/caller.ts'
 import { endedSession, session } from '../state/session.ts'
@@ -46,7 +46,7 @@ export function openSheet(owner: readonly string[], endpoint: Endpoint): CallSta
     stream: known?.sheet.stream ?? new StreamLog(),
   }
   // Another version of the service.
-  if (known !== undefined) takeOver(sheet, known.sheet)
+  if (known !== undefined) adoptRequest(sheet, known.sheet)
   sheets.set(key, { schema, sheet })
   return sheet
 }

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { REDACTED } from '../../lib/text/redact.ts'
-import { Copy } from '../components/copy.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
 import { Field } from '../components/field.tsx'
 import { parseMetadataLines, parseTimeout } from '../form/call-options.ts'
 import {
@@ -80,7 +80,7 @@ function Inside({
       {needsFile(call.requests) && (
         <p class="muted">
           The request is long: save it as <code>{REQUEST_FILE}</code>, beside.{' '}
-          <Copy label="Copy the request" text={() => JSON.stringify(call.requests[0])} />
+          <CopyButton label="Copy the request" text={() => JSON.stringify(call.requests[0])} />
         </p>
       )}
       <Field label="Gateway" help="What curl calls.">
@@ -110,7 +110,7 @@ function Command({ title, text }: { readonly title: string; readonly text: strin
           <code>{text}</code>
         </pre>
       </section>
-      <Copy text={text} label={`Copy for ${title}`} />
+      <CopyButton text={text} label={`Copy for ${title}`} />
     </div>
   )
 }

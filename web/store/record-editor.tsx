@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { Copy } from '../components/copy.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
 import { Confirm } from '../components/dialog/confirm.tsx'
 import { saveFile } from '../components/files/save-file.ts'
 import { Problem } from '../components/problem.tsx'
@@ -123,7 +123,7 @@ export function RecordEditor({
         <span class="muted">
           version {base.version}, ends: {formatExpiry(base.expiry)}
         </span>
-        <Copy text={key} label="Copy key" />
+        <CopyButton text={key} label="Copy key" />
         <button
           type="button"
           class="quiet"

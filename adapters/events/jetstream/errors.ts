@@ -51,7 +51,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** Somebody else has made it meanwhile. */
-export function isTaken(error: unknown): boolean {
+export function isNameInUse(error: unknown): boolean {
   return TAKEN.includes(toApiError(error)?.code ?? 0)
 }
 

@@ -3,7 +3,7 @@ import type { StreamInfo } from '@nats-io/jetstream'
 import type { EventRetention, TopicState } from '../../../core/contracts/events.ts'
 import { toForgetMs } from '../../../domain/events/log/index.ts'
 import { toTopicKey } from '../../../domain/events/topic-key.ts'
-import { isMissing, isTaken } from './errors.ts'
+import { isMissing, isNameInUse } from './errors.ts'
 import { parseSubject, type TopicNames, toTopicFilter } from './names.ts'
 import type { Session } from './session.ts'
 
@@ -48,7 +48,7 @@ export async function ensureStream(
   } catch (error) {
     if (!isMissing(error)) throw error
     await streams.add(config).catch((error) => {
-      if (!isTaken(error)) throw error
+      if (!isNameInUse(error)) throw error
     })
   }
   known.add(config.name)

@@ -1,7 +1,7 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import type { QueryParameters } from './blocking-query.ts'
 import { type Answer, type ConsulClient, joinChunks, type QueryOptions } from './http/client.ts'
-import { createConsulError, toForeignText } from './http/errors.ts'
+import { createConsulError, toNotConsulText } from './http/errors.ts'
 import { type CatalogOptions, type CatalogReader, createCatalogReader } from './read-catalog.ts'
 import { readHealth } from './read-health.ts'
 
@@ -54,7 +54,7 @@ export function createQueries(client: ConsulClient, options: CatalogOptions): Qu
 
   function orForeign(error: unknown): unknown {
     if (!(error instanceof SyntaxError)) return error
-    return createConsulError(toForeignText(client.where, error.message))
+    return createConsulError(toNotConsulText(client.where, error.message))
   }
 
   return {

@@ -2,7 +2,7 @@ import type { RegisterOptions, Service } from '../../../core/contracts/registry.
 import { checkService } from '../../../core/registry/service.ts'
 import { createExpiry } from '../../../lib/collections/expiry-wheel.ts'
 import { type ConsulClient, joinChunks } from './http/client.ts'
-import { createConsulError, isConsulError, toForeignText } from './http/errors.ts'
+import { createConsulError, isConsulError, toNotConsulText } from './http/errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'
 
 /** The nodes this process registers with its agent. */
@@ -111,7 +111,7 @@ export function createRegistrations(
     if (chunks.length > 0) {
       const shown = JSON.stringify(joinChunks(chunks).toString().slice(0, MAX_SHOWN))
       throw createConsulError(
-        toForeignText(client.where, `it answers a registration with ${shown}`),
+        toNotConsulText(client.where, `it answers a registration with ${shown}`),
         {
           denied: true,
         },

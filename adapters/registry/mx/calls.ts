@@ -42,7 +42,7 @@ class Question extends OutgoingCall {
  * @returns what the JSON of the reply says.
  * @throws {GatewayError} the service's own; 408 and 502 where there is no answer.
  */
-export function ask(
+export function callRegistry(
   channel: Channel,
   method: string,
   request: object,

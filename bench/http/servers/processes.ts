@@ -152,7 +152,7 @@ export function readUsage(pid: number): Usage {
 }
 
 /** User and system time of one process since it started, milliseconds: of the processes it started nothing. */
-export function readOwnCpuMs(pid: number): number {
+export function readCpuMs(pid: number): number {
   const fields = readStat(pid)
   return fields === undefined ? Number.NaN : (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }

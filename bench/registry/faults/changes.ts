@@ -1,4 +1,4 @@
-import { untilAnswer } from '../ask.ts'
+import { untilAnswer } from '../query.ts'
 import type { Figure } from '../figures.ts'
 import { startService } from '../processes/programs.ts'
 import { enlist, KNOWN, LATE, type Stage } from '../stage.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { untilAnswer } from '../ask.ts'
+import { untilAnswer } from '../query.ts'
 import { type Figure, toFailures } from '../figures.ts'
 import { startLoad } from '../load.ts'
 import type { FaultOptions } from '../options.ts'

@@ -20,7 +20,7 @@ let isScheduled = false
  *
  * @param client network of the client.
  */
-export function beginInTurn(client: string, stream: ServerHttp2Stream, begin: () => void): void {
+export function beginFairly(client: string, stream: ServerHttp2Stream, begin: () => void): void {
   schedule()
   if (lanes.size === 0 && begun < TICK_REQUESTS) {
     begun++

@@ -2,7 +2,7 @@ import { createNullProto } from '../../../lib/object/null-proto.ts'
 import { GATEWAY_ID } from '../../errors.ts'
 import { badRequest, quote } from '../bad-request.ts'
 import { type Fields, type FieldValue, formatPath, isFields, isLeaf } from '../fields.ts'
-import { isKept } from '../json/exact-json.ts'
+import { isDouble } from '../json/exact-json.ts'
 import { parseInteger } from '../json/int64.ts'
 import type { JsonObject, JsonValue } from '../json/json.ts'
 import { ANY } from './scalar-shapes.ts'
@@ -189,7 +189,7 @@ function recognise(text: string): JsonValue {
   if (first === 0x2d || (first >= 0x30 && first <= 0x39)) {
     if (!JSON_NUMBER.test(text)) return text
     // -0 is 0.
-    return isKept(text) ? Number(text) + 0 : text
+    return isDouble(text) ? Number(text) + 0 : text
   }
   if (text === 'true') return true
   if (text === 'false') return false

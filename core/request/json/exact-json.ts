@@ -8,13 +8,13 @@ const MAX = BigInt(Number.MAX_SAFE_INTEGER)
 const SHORT = /^-?[\d.]{1,15}(?:[eE]|$)/
 
 /**
- * JSON as people write it. Numbers that a reader without a schema must not round are texts: see {@link isKept}.
+ * JSON as people write it. Numbers that a reader without a schema must not round are texts: see {@link isDouble}.
  *
  * @throws {SyntaxError} with the place of the first fault.
  */
 export function parseExactJson(text: string): unknown {
   const value = parseLocated(text)
-  return quoteNumbers(text, isKept) ?? value
+  return quoteNumbers(text, isDouble) ?? value
 }
 
 /** JSON with some of its numbers as texts. @returns undefined where all of them are `kept`. */
@@ -37,7 +37,7 @@ export function isExact(number: string): boolean {
  * Whether a JSON number of unknown type is a double: it is {@link isExact}, or written as a floating-point number of few
  * digits, such as `1e300`. Digits beyond ±(2^53 - 1) may be an id.
  */
-export function isKept(number: string): boolean {
+export function isDouble(number: string): boolean {
   return isExact(number) || (SHORT.test(number) && Number.isFinite(Number(number)))
 }
 

@@ -3,7 +3,7 @@ import { createWatchers } from '../../../core/registry/event-hub.ts'
 import { findServerId, isShared, toServerKey } from '../names.ts'
 import type { Route, RouteTable } from '../routing-table.ts'
 import { parseVersions } from './entry.ts'
-import { createLostServices } from './lost-services.ts'
+import { createUnreachableServices } from './unreachable-services.ts'
 import type { FallbackServices } from './mesh-watch.ts'
 
 export interface RouteRegistryOptions {
@@ -64,7 +64,7 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
   const { watch, emit } = createWatchers()
   const shown = new Map<string, Shown>()
   const isReachable = (server: string): boolean => table.find(toServerKey(server)) !== undefined
-  const lost = createLostServices({ isReachable, nowMs })
+  const lost = createUnreachableServices({ isReachable, nowMs })
   const sweeper = setInterval(sweep, SWEEP_MS).unref()
 
   function getService(name: string): readonly Service[] {

@@ -1,14 +1,14 @@
 import type { Registry } from '../../../core/contracts/registry.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 import { createPerDomain, type Domains } from './domains.ts'
-import type { OwnRouting, Routing } from './routing.ts'
+import type { RegistryRouting, Routing } from './routing.ts'
 
 export interface DomainRoutingOptions {
   /** That of the default domain. Closed with this one. */
-  readonly main: OwnRouting
+  readonly main: RegistryRouting
   readonly domains: Domains
   /** Routing to the services of a domain, else to those of `main`. */
-  readonly create: (registry: Registry, domain: string, main: OwnRouting) => Routing
+  readonly create: (registry: Registry, domain: string, main: RegistryRouting) => Routing
 }
 
 interface Opened extends Routing {

@@ -11,7 +11,7 @@ import { findResolver, type ResolverContext } from '../find-resolver.ts'
 import { logOutage } from '../log-outage.ts'
 import { createDomainRouting } from './domain-routing.ts'
 import type { Domains } from './domains.ts'
-import { createRouting, type OwnRouting, type Routing, type RoutingOptions } from './routing.ts'
+import { createRouting, type RegistryRouting, type Routing, type RoutingOptions } from './routing.ts'
 
 export interface GatewayRoutingOptions {
   readonly settings: Settings
@@ -43,7 +43,7 @@ export function createGatewayRouting(options: GatewayRoutingOptions): Routing {
     own: Pick<RoutingOptions, 'registry' | 'resolver' | 'fallback' | 'router'>,
     domain: string = DEFAULT_DOMAIN,
   ) => {
-    const routing: OwnRouting = createRouting({
+    const routing: RegistryRouting = createRouting({
       ...own,
       directory: {
         upstream: (service) => ({ ...upstream(service), domain }),

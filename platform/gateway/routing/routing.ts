@@ -27,7 +27,7 @@ export interface Routing {
 }
 
 /** One that others stand on. */
-export interface OwnRouting extends Routing {
+export interface RegistryRouting extends Routing {
   readonly resolver: Resolver
   readonly directory: ServiceCache
   /** The directory, and what it falls back on. */
@@ -45,7 +45,7 @@ export interface RoutingOptions {
 }
 
 /** Routing to the services of a registry. */
-export function createRouting(options: RoutingOptions): OwnRouting {
+export function createRouting(options: RoutingOptions): RegistryRouting {
   const { registry, resolver, fallback, router } = options
   const { cache = new RouteCache() } = router
   const directory = new ServiceCache(registry, options.directory)

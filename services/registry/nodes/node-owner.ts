@@ -29,7 +29,7 @@ export interface NameScope {
  *
  * @param change registers or removes the nodes of `service`.
  * @param id of the error.
- * @throws {GatewayError} as {@link requireOwnName}, and what `change` throws. Rejects.
+ * @throws {GatewayError} as {@link requireNodeOwner}, and what `change` throws. Rejects.
  */
 export type ChangeAsOwner = (
   service: Service,
@@ -40,11 +40,11 @@ export type ChangeAsOwner = (
 ) => Promise<void>
 
 /** Two accounts cannot both take a free name: changes to nodes that the account does not have yet are made one at a time for each name. */
-export function createOwnedChanges(): ChangeAsOwner {
+export function createOwnerChanges(): ChangeAsOwner {
   /** The latest of each name. */
   const changes = new Map<string, Promise<void>>()
   return async (service, scope, ctx, id, change) => {
-    const check = (): Promise<boolean> => requireOwnName(service, scope, ctx.account, id)
+    const check = (): Promise<boolean> => requireNodeOwner(service, scope, ctx.account, id)
     if (await check()) return change()
     const key = `${scope.namespace}/${service.name}`
     const checkAndChange = async (): Promise<void> => {
@@ -75,7 +75,7 @@ export function createOwnedChanges(): ChangeAsOwner {
  * @returns whether the account keeps the right to change these nodes, whatever other accounts register meanwhile.
  * @throws {GatewayError} 409
  */
-export async function requireOwnName(
+export async function requireNodeOwner(
   { name, version, nodes }: Service,
   { registry, namespace }: NameScope,
   account: Account | undefined,

@@ -7,7 +7,7 @@ import type { Message } from '../../../core/contracts/broker.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { createBroker } from '../../../domain/broker/broker.ts'
 import { type NatsServer, startNats } from '../../fixtures/nats.ts'
-import { turn, until } from '../../fixtures/raw-backend.ts'
+import { tick, until } from '../../fixtures/raw-backend.ts'
 
 function open(t: Test, url: string, options: Partial<NatsBrokerOptions> = {}) {
   const warnings: string[] = []
@@ -67,7 +67,7 @@ t.test('killed and started again under load, it loses no more than it is warned 
         }
         slowestMs = Math.max(slowestMs, performance.now() - begun)
       }
-      await turn()
+      await tick()
     }
   })()
   for (let round = 0; round < 5; round++) {
@@ -85,7 +85,7 @@ t.test('killed and started again under load, it loses no more than it is warned 
   // The receiver may come back later: its pauses are its own.
   while (!own.has(-1) || !got.has(-1)) {
     await broker.publish('load', toMessage('-1'))
-    await turn()
+    await tick()
   }
   const lost = warnings
     .map((text) => Number(/of (\d+) messages it is not known/.exec(text)?.[1] ?? 0))

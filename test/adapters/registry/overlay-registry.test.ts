@@ -4,7 +4,7 @@ import { createJoinedRegistry } from '../../../adapters/registry/overlay-registr
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
 import type { Registry, WatchOptions } from '../../../core/contracts/registry.ts'
 import { type RegistrySubject, testRegistry } from '../../contracts/registry.ts'
-import { turn, until } from '../../fixtures/raw-backend.ts'
+import { tick, until } from '../../fixtures/raw-backend.ts'
 import { makeService, replaceServices } from '../../fixtures/services.ts'
 
 const OWN = makeService('greeter', ['127.0.0.1:9001'])
@@ -110,7 +110,7 @@ t.test('a name that comes back while the registry is away is told once it answer
   const reason = new Error('away')
   setAway(reason)
   own.replace([])
-  await turn()
+  await tick()
   t.same(told, ['delete greeter latest'])
   setAway(undefined)
   await until(() => told.length === 3)
@@ -118,7 +118,7 @@ t.test('a name that comes back while the registry is away is told once it answer
     'create greeter latest 127.0.0.1:9002',
     'create greeter next 127.0.0.1:9003',
   ])
-  await turn()
+  await tick()
   t.same(reasons, [reason, 3], 'and the end of the outage behind it')
 })
 
@@ -127,7 +127,7 @@ t.test('nothing is told after the watch was stopped, whatever is being asked', a
   own.replace([OWN])
   t.same(told, ['create greeter latest 127.0.0.1:9001'])
   stop()
-  await turn()
+  await tick()
   own.replace([])
   t.equal(told.length, 1)
 })

@@ -4,7 +4,7 @@ import type { Store } from '../../../domain/store/store.ts'
 import type { RuntimeServiceOptions } from '../../../services/runtime/service.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
-import { type Copy, type Kubelet, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
+import { type PodInstance, type Kubelet, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
 import {
   type Left,
   makeLeft,
@@ -20,7 +20,7 @@ interface Cluster {
   readonly api: KubernetesApi
   readonly kubelet: Kubelet
   /** Those that were started. */
-  readonly copies: Copy[]
+  readonly copies: PodInstance[]
   readonly left: Left
 }
 
@@ -28,13 +28,13 @@ interface Cluster {
 async function openCluster(t: Test): Promise<Cluster> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
-  const copies: Copy[] = []
-  const serve = (copy: Copy): void => {
+  const copies: PodInstance[] = []
+  const serve = (copy: PodInstance): void => {
     copies.push(copy)
     copy.write(`up as ${copy.env['MX_AUTH_ID']}`)
     setImmediate(copy.listen)
   }
-  const broken = ({ write, exit }: Copy): void => {
+  const broken = ({ write, exit }: PodInstance): void => {
     write('no such table')
     setImmediate(() => exit(2))
   }

@@ -13,8 +13,8 @@ import {
 } from '../../../cli/session/session.ts'
 import { writeConfig } from '../../../cli/state/config.ts'
 import { readCredentials, writeCredentials } from '../../../cli/state/tokens.ts'
-import { type AuthServer, openAuthServer } from '../../fixtures/auth-doors.ts'
-import { asNobody } from '../../fixtures/nobody.ts'
+import { type AuthServer, openAuthServer } from '../../fixtures/auth-endpoints.ts'
+import { asUnprivilegedUser } from '../../fixtures/unprivileged-user.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 interface Shell extends AuthServer {
@@ -183,13 +183,13 @@ t.test('where a new token cannot be kept, one that still holds is used', async (
   const { owner } = open()
   const kept = readCredentials(owner)!
   await writeCredentials(owner, { ...kept, expiry: Date.now() / 1000 + 30 })
-  await asNobody(t, folder, async () => {
+  await asUnprivilegedUser(t, folder, async () => {
     const session = open()
     t.equal(await session.token(), kept.accessToken)
     t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
   })
   await writeCredentials(owner, { ...kept, expiry: 0 })
-  await asNobody(t, folder, () =>
+  await asUnprivilegedUser(t, folder, () =>
     t.rejects(open().token(), {
       message:
         /tokens cannot be written: EACCES.*; make it writable for you, or set HOME to a folder that is$/,

@@ -7,6 +7,7 @@ import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import { createRemote, openDirectory, ports } from '../../fixtures/directories.ts'
 import { connectAll, createPools, makeNode, makeService } from '../../fixtures/services.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 const x = new TestExchange({ path: '/greeter' })
 
@@ -288,7 +289,7 @@ t.test(
           directory.close()
         }
       }),
-      { numRuns: 300 },
+      { numRuns: toRuns(300) },
     )
   },
 )

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { JsonObject, JsonValue } from '../../../core/request/json/json.ts'
 import { mergeFields, mergeJson } from '../../../core/request/merge.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 t.test('fields of the winner stand, objects are merged, lists are not', async (t) => {
   const base = { a: '1', o: { x: '1', y: '1' }, l: ['1', '2'], v: { x: '1' }, w: '1' }
@@ -90,7 +91,7 @@ t.test('it is the JSON merge patch of RFC 7396, but for null', async () => {
       const merged = mergeJson(base, JSON.stringify(body, null, indent))
       return sorted(JSON.parse(merged)) === sorted(patch(base, body))
     }),
-    { numRuns: 2000 },
+    { numRuns: toRuns(2000) },
   )
 })
 

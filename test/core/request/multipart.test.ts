@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isLeaf } from '../../../core/request/fields.ts'
 import { parseMultipart } from '../../../core/request/multipart.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 /** A part: its header lines, and its content. */
 function part(header: string, content: string): string {
@@ -304,6 +305,6 @@ t.test('whatever is thrown at it, it is fields or 400', async () => {
       }
       return true
     }),
-    { numRuns: 3000 },
+    { numRuns: toRuns(3000) },
   )
 })

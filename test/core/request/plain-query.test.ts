@@ -5,6 +5,7 @@ import { parseSchema } from '../../../core/request/coercion/schema-shape.ts'
 import type { Shape } from '../../../core/request/coercion/shape.ts'
 import { formatPlainQuery } from '../../../core/request/plain-query.ts'
 import { parseQuery } from '../../../core/request/query.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 const SCHEMA = parseSchema(
   JSON.stringify({
@@ -82,6 +83,6 @@ t.test('the short way and the long way lead to the same document', async () => {
       const plain = formatPlainQuery(text, shape)
       return plain === undefined || plain === theLongWay(text, shape)
     }),
-    { numRuns: 3000 },
+    { numRuns: toRuns(3000) },
   )
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parsePairs, parseQuery } from '../../../core/request/query.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 t.test('a query is pairs of names and values, in the order sent', async (t) => {
   const cases: [string, string[]][] = [
@@ -94,7 +95,7 @@ t.test('no query changes the prototypes of objects, whatever it is', async (t) =
       }
       return Object.keys(Object.prototype).length === 0
     }),
-    { numRuns: 2000 },
+    { numRuns: toRuns(2000) },
   )
   t.same({}, {})
   t.equal(({} as Record<string, unknown>)['a'], undefined)

@@ -5,7 +5,7 @@ import { Channel } from '../../../core/rpc/ws/channel.ts'
 import { ClientConnection } from '../../../core/rpc/ws/client-connection.ts'
 import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
 import { Echo, Sink, Source } from '../../fixtures/call-streams.ts'
-import { turn, until } from '../../fixtures/raw-backend.ts'
+import { tick, until } from '../../fixtures/raw-backend.ts'
 import { LinkSocket } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 
@@ -33,7 +33,7 @@ t.test(
     const slow = new Sink({ stream: true, endpoint: 'Slow.Stream' })
     client.call(slow)
     await until(() => slow.received === 4096)
-    for (let i = 0; i < 50; i++) await turn()
+    for (let i = 0; i < 50; i++) await tick()
     t.equal(slow.received, 4096, 'it gets no more than it has taken')
     t.equal(sources[0]!.next, 4096)
 
@@ -49,7 +49,7 @@ t.test(
 
     while (!slow.ended) {
       slow.take(1500)
-      await turn()
+      await tick()
     }
     t.equal(slow.received, COUNT)
     t.ok(slow.inOrder)
@@ -67,7 +67,7 @@ t.test(
       const sink = new Sink({ stream: true })
       client.call(sink)
       while (!sink.ended) {
-        await turn()
+        await tick()
         sink.take(1)
       }
       t.equal(sink.received, 50)
@@ -117,7 +117,7 @@ t.test(
     sink.onCredit()
     while (!sink.ended) {
       sink.take(500)
-      await turn()
+      await tick()
     }
     t.equal(sink.received, COUNT)
     t.ok(sink.inOrder)

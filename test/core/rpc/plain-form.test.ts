@@ -13,7 +13,7 @@ import { createServiceLog } from '../../../sdk/log/service-log.ts'
 import { createDispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { until } from '../../fixtures/raw-backend.ts'
-import { createKeeper, RecordedCall } from '../../fixtures/rpc.ts'
+import { createTracker, RecordedCall } from '../../fixtures/rpc.ts'
 
 const LISTENERS = { uws: createUwsListener, node: createNodeListener }
 type Name = keyof typeof LISTENERS
@@ -211,7 +211,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${listener}: cancelling and deadlines reach the program`, async (t) => {
-    const { dispatch, calls, events } = createKeeper()
+    const { dispatch, calls, events } = createTracker()
     const { plain } = await open(t, listener, dispatch)
     const cancelled = new RecordedCall({ stream: true })
     plain.call(cancelled)

@@ -9,7 +9,7 @@ import { type FindUpstream, forwardCall } from '../../../core/rpc/proxy-call.ts'
 import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
 import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
-import { createKeeper, RecordedCall } from '../../fixtures/rpc.ts'
+import { createTracker, RecordedCall } from '../../fixtures/rpc.ts'
 import {
   openCaller,
   openPort,
@@ -71,7 +71,7 @@ t.test(
 )
 
 t.test('calls wait for a registry that answers later, and lose nothing meanwhile', async (t) => {
-  const { dispatch, calls, bodies, events } = createKeeper()
+  const { dispatch, calls, bodies, events } = createTracker()
   let answer: (found: Upstream | undefined) => void = () => {}
   const find: FindUpstream = () =>
     new Promise((resolve) => {
@@ -96,7 +96,7 @@ t.test('calls wait for a registry that answers later, and lose nothing meanwhile
 })
 
 t.test('a caller that leaves while its service is looked up calls nothing', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const { upstream } = await open(t, [dispatch])
   let answer: (found: Upstream) => void = () => {}
   const call = new TestCall('A.B', { service: 'helloworld' })
@@ -121,7 +121,7 @@ t.test('a registry that does not answer is what it says', async (t) => {
 })
 
 t.test('the time that was spent is taken off the deadline', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const { upstream } = await open(t, [dispatch])
   /** A call whose service is found after so many milliseconds. */
   const send = async (timeoutMs: number, afterMs: number): Promise<TestCall> => {
@@ -312,7 +312,7 @@ t.test('nodes that take no more calls lose none', async (t) => {
 })
 
 t.test('a proxy that drains lets the calls under way end, and loses none', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const { proxy, send } = await open(t, [dispatch])
   const waiting = Array.from({ length: 50 }, (_, i) => send({ body: `${i}`, stream: i % 2 > 0 }))
   await until(() => calls.length === 50)

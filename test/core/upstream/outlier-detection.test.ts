@@ -3,6 +3,7 @@ import t from 'tap'
 import { HEALTHY, type UpstreamNode } from '../../../core/upstream/node-health.ts'
 import { OutlierDetector } from '../../../core/upstream/outlier-detection.ts'
 import { makeUpstream } from '../../fixtures/services.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 const SECOND = 1000
 
@@ -168,7 +169,7 @@ t.test('whatever happens, at least half of the nodes take part', async () => {
         return true
       },
     ),
-    { numRuns: 300 },
+    { numRuns: toRuns(300) },
   )
 })
 

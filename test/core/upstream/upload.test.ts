@@ -7,7 +7,7 @@ import type { Exchange } from '../../../core/exchange.ts'
 import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import { LISTENERS, openGateway } from '../../fixtures/gateway.ts'
-import { openRawBackend, turn, until } from '../../fixtures/raw-backend.ts'
+import { openRawBackend, tick, until } from '../../fixtures/raw-backend.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
 import type { Teardown } from '../../fixtures/teardown.ts'
 
@@ -108,7 +108,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           process.nextTick(() => {
             shut(echoes.find((echo) => upload.node.endsWith(`:${echo.port}`))!)
           })
-          for (let i = 0; i < turns; i++) await turn()
+          for (let i = 0; i < turns; i++) await tick()
           client.send('5\r\nfirst\r\n')
           await until(() => upload.finished || echoes.some((echo) => echo.uploads > 0))
           if (!upload.finished) client.send('6\r\nsecond\r\n0\r\n\r\n')

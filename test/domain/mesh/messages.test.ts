@@ -3,6 +3,7 @@ import t from 'tap'
 import { createNonce } from '../../../domain/mesh/handshake.ts'
 import { MAX_ENTRY_BYTES } from '../../../domain/mesh/limits.ts'
 import { formatUpdate, type LinkMessage, readMessage } from '../../../domain/mesh/messages.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 const INTRODUCTION = {
   version: 2,
@@ -105,7 +106,7 @@ t.test('whatever JSON says, it is read or refused by name', (t) => {
         if (!(error instanceof TypeError) || error.message.length > 1000) throw error
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: toRuns(2000) },
   )
   t.end()
 })

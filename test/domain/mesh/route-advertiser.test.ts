@@ -8,6 +8,7 @@ import {
 } from '../../../domain/mesh/route-advertiser.ts'
 import { createRouteReceiver } from '../../../domain/mesh/route-receiver.ts'
 import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 const ALL = Number.POSITIVE_INFINITY
 
@@ -181,7 +182,7 @@ t.test('links come and go: a service goes after its server, wherever it is lost'
       fc.infiniteStream(fc.nat()),
       (steps, picks) => run(steps, () => picks.next().value),
     ),
-    { numRuns: 300 },
+    { numRuns: toRuns(300) },
   )
   t.end()
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 /** A table that says what changed, and whose peers b, c and d cost 1, 1 and 5. */
 function open(maxHops?: number) {
@@ -259,7 +260,7 @@ t.test('links and services come and go: ways are the cheapest, and none goes in 
         assertCheapest(world)
       },
     ),
-    { numRuns: 300 },
+    { numRuns: toRuns(300) },
   )
   t.end()
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { compareKeys } from '../../../domain/store/compare-keys.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 t.test('texts are in the order of their UTF-8 bytes', async () => {
   const text = fc.string({ unit: 'binary', maxLength: 6 })
@@ -9,7 +10,7 @@ t.test('texts are in the order of their UTF-8 bytes', async () => {
       const expected = Buffer.compare(Buffer.from(a), Buffer.from(b))
       return Math.sign(compareKeys(a, b)) === expected
     }),
-    { numRuns: 20_000 },
+    { numRuns: toRuns(20_000) },
   )
 })
 

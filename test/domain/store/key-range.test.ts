@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { compareKeys } from '../../../domain/store/compare-keys.ts'
 import { type KeyRange, skipTo, toKeyRange } from '../../../domain/store/key-range.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 function isIn(key: string, { from, to }: KeyRange): boolean {
   return (
@@ -19,7 +20,7 @@ t.test('a range has the keys that begin with its prefix, and no others', async (
       text,
       (prefix, key) => isIn(key, toKeyRange({ prefix })) === key.startsWith(prefix),
     ),
-    { numRuns: 20_000 },
+    { numRuns: toRuns(20_000) },
   )
 })
 

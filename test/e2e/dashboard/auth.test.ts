@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
-import { openHeld } from '../../fixtures/held-connection.ts'
+import { openStalled } from '../../fixtures/stalled-connection.ts'
 import { ADMIN, type OpenServer, openServer } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
@@ -145,7 +145,7 @@ t.test('whoever administers nothing is told so, and asks for itself', async (t) 
 t.test('what is typed of accounts, rules and questions stays', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
-  const held = await openHeld(opened.context, '/auth')
+  const held = await openStalled(opened.context, '/auth')
   const { page } = held
   await page.getByText('New account', { exact: true }).click()
   await page.getByRole('form', { name: 'New account' }).getByLabel('Id').fill('jane')

@@ -5,7 +5,7 @@ import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { openEventsDashboard, publishMany } from '../../fixtures/dashboard-events.ts'
 import { eventually } from '../../fixtures/eventually.ts'
-import { openHeld } from '../../fixtures/held-connection.ts'
+import { openStalled } from '../../fixtures/stalled-connection.ts'
 import { startMirror } from '../../fixtures/mirror-service.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
@@ -29,7 +29,7 @@ const settle = (page: Page): Promise<unknown> =>
 t.test('a stream is live once the service says so, whatever the one before was', async (t) => {
   const opened = await openEventsDashboard(t, '/', (events) => publishMany(events, 'orders', 2))
   if (opened === undefined) return
-  const held = await openHeld(opened.context, '/events/orders?tab=replay')
+  const held = await openStalled(opened.context, '/events/orders?tab=replay')
   const { page } = held
   await page.getByLabel('From').selectOption('oldest')
   await page.getByRole('button', { name: 'Begin', exact: true }).click()
@@ -54,8 +54,8 @@ t.test('what a page missed while it was not connected is read again', async (t) 
   const register = (id: string): Promise<unknown> =>
     server.post('/registry/register', { name: 'shop', nodes: [{ ...NODE, id }] })
   await register('first')
-  const records = await openHeld(context, '/store?table=missed')
-  const service = await openHeld(context, '/services/shop?tab=nodes')
+  const records = await openStalled(context, '/store?table=missed')
+  const service = await openStalled(context, '/services/shop?tab=nodes')
   await records.page.getByRole('button', { name: 'ann', exact: true }).waitFor()
   await service.page.getByRole('rowheader', { name: 'first' }).waitFor()
   // Past what is read when a watch begins.
@@ -81,7 +81,7 @@ t.test(
     const opened = await openDashboard(t)
     if (opened === undefined) return
     await startMirror(t, opened.server)
-    const held = await openHeld(opened.context, '/services/mirror?endpoint=Stream.Echo')
+    const held = await openStalled(opened.context, '/services/mirror?endpoint=Stream.Echo')
     const { page } = held
     const stream = page.getByRole('region', { name: 'Stream', exact: true })
     await page.locator('[data-path="request.text"] textarea').fill('early')
@@ -103,7 +103,7 @@ t.test(
     const opened = await openDashboard(t)
     if (opened === undefined) return
     const { server, context } = opened
-    const held = await openHeld(context, '/services')
+    const held = await openStalled(context, '/services')
     const { page } = held
     await page.clock.install()
     await page.reload()

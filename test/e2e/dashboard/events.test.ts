@@ -7,7 +7,7 @@ import {
   listTopics,
   openEventsDashboard,
   publishMany,
-  take,
+  consume,
 } from '../../fixtures/dashboard-events.ts'
 
 t.setTimeout(120_000)
@@ -19,7 +19,7 @@ t.test('topics are listed with their groups and how far behind they are', async 
   const opened = await openEventsDashboard(t, '/events', async (events) => {
     await publishMany(events, 'orders', 5)
     await publishMany(events, 'quiet', 1)
-    await take(events, 'orders', 'billing', 3)
+    await consume(events, 'orders', 'billing', 3)
   })
   if (opened === undefined) return
   const { page, events } = opened
@@ -211,7 +211,7 @@ t.test('a file is published byte by byte, and the audit is nobody else’s', asy
 t.test('a replay begins anywhere, goes on with what is new, and no group notices', async (t) => {
   const opened = await openEventsDashboard(t, '/events/orders?tab=replay', async (events) => {
     await publishMany(events, 'orders', 4)
-    await take(events, 'orders', 'billing', 2)
+    await consume(events, 'orders', 'billing', 2)
   })
   if (opened === undefined) return
   const { page, events } = opened

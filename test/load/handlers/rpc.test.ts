@@ -20,6 +20,7 @@ import {
   type RpcGateway,
   type RpcGatewayOptions,
 } from '../../fixtures/rpc-gateway.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const ERROR_KEYS = ['Id', 'Code', 'Detail', 'Status']
@@ -826,7 +827,7 @@ t.test('whatever is sent is answered, and is nobody’s fault but the client’s
         await once(reply, 'end')
         return reply.statusCode! < 500
       }),
-      { numRuns: 300 },
+      { numRuns: toRuns(300) },
     )
   }
 })

@@ -3,7 +3,7 @@ import type { Registry, Service } from '../../../core/contracts/registry.ts'
 import type { Workload } from '../../../core/contracts/runtime.ts'
 import { ServiceCache } from '../../../core/registry/service-cache.ts'
 import { createInstanceRegistrar } from '../../../platform/server/instance-registrar.ts'
-import { requireOwnName, withOwner } from '../../../services/registry/nodes/node-owner.ts'
+import { requireNodeOwner, withOwner } from '../../../services/registry/nodes/node-owner.ts'
 import { createTestPool } from '../../fixtures/rpc-proxy.ts'
 import { createQuietLog, createService, openRegistry } from '../../fixtures/sdk-services.ts'
 
@@ -155,9 +155,9 @@ t.test('a registered program owns its name, also while it is down and draining',
     t.equal(entry?.nodes[0]?.metadata['state'], state)
     const beside = { ...entry!, nodes: [{ id: 'a', address: '127.0.0.1:9', metadata: {} }] }
     for (const service of [beside, { ...beside, version: 'v2' }, withOwner(entry!, external)])
-      await t.rejects(requireOwnName(service, domain, external, 'registry'), { code: 409 })
+      await t.rejects(requireNodeOwner(service, domain, external, 'registry'), { code: 409 })
     const workload = toAccount('shop@v1', 'workload:mx/shop')
-    await requireOwnName(beside, domain, workload, 'registry')
+    await requireNodeOwner(beside, domain, workload, 'registry')
   }
   const draining: Promise<void>[] = []
   registry.watch!(({ service }) => {

@@ -5,6 +5,7 @@ import type { EndpointRoute } from '../../../resolvers/endpoint/declared.ts'
 import { EndpointMatcher } from '../../../resolvers/endpoint/matcher.ts'
 import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
 import { findNaively } from '../../fixtures/naive-matcher.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 interface RouteOptions {
   readonly methods?: readonly string[]
@@ -261,7 +262,7 @@ t.test('whatever the routes are, the answer is that of trying each of them', asy
         return true
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: toRuns(1000) },
   )
   t.ok(found > 1000, `${found} routes found`)
   t.ok(wrongMethod > 100, `${wrongMethod} methods wrong`)

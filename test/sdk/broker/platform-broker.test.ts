@@ -10,7 +10,7 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { createBrokerService } from '../../../services/broker/service.ts'
 import { testBroker } from '../../contracts/broker.ts'
 import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
-import { turn, until } from '../../fixtures/raw-backend.ts'
+import { tick, until } from '../../fixtures/raw-backend.ts'
 import {
   createQuietLog,
   createService,
@@ -98,7 +98,7 @@ t.test('a subscription begins again by itself when the service is restarted', as
       } catch (error) {
         codes.add((error as { code: number }).code)
       }
-      await turn()
+      await tick()
     }
   })()
   for (let round = 1; round <= 3; round++) {

@@ -5,7 +5,7 @@ import type { Registry, Service } from '../../../core/contracts/registry.ts'
 import type { Tracer } from '../../../core/contracts/tracer.ts'
 import { Client } from '../../../sdk/client/client.ts'
 import { Traces } from '../../../sdk/tracing/traces.ts'
-import { turn } from '../../fixtures/raw-backend.ts'
+import { tick } from '../../fixtures/raw-backend.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 import { openClient, toNode } from '../../fixtures/sdk-services.ts'
 import { makeService } from '../../fixtures/services.ts'
@@ -31,8 +31,8 @@ t.test('a service that cannot be looked up while the client logs in', async (t) 
   t.teardown(() => client.close())
   const answer = t.rejects(client.call('greeter', 'A.B'))
   // Rejections that nobody handles are told between two turns.
-  await turn()
-  await turn()
+  await tick()
+  await tick()
   logIn([])
   await answer
   t.strictSame(unhandled, [])
@@ -52,8 +52,8 @@ t.test('a service that cannot be looked up after the client could not log in', a
   t.teardown(() => client.close())
   await t.rejects(client.call('greeter', 'A.B'), { code: 404, message: 'service not found: auth' })
   lose(new Error('away'))
-  await turn()
-  await turn()
+  await tick()
+  await tick()
   t.strictSame(unhandled, [])
 })
 
@@ -72,6 +72,6 @@ t.test('a call that cannot be sent once its service was looked up is told so', a
   })
   const client = openClient(t, { registry, traces })
   await t.rejects(client.call('greeter', 'A.B'), { message: 'no span today' })
-  await turn()
+  await tick()
   t.strictSame(unhandled, [])
 })

@@ -11,7 +11,7 @@ import { type ServiceError, timeout, tooManyRequests } from '../../../sdk/errors
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Traces } from '../../../sdk/tracing/traces.ts'
 import { until } from '../../fixtures/raw-backend.ts'
-import { createKeeper } from '../../fixtures/rpc.ts'
+import { createTracker } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 import {
   createService,
@@ -271,7 +271,7 @@ t.test('no such service: 404; a service without a usable node: 503', async (t) =
 })
 
 t.test('timeout: 408, and the call is cancelled at the service', async (t) => {
-  const { dispatch, events, calls } = createKeeper()
+  const { dispatch, events, calls } = createTracker()
   const { client } = await open(t, dispatch)
   await client.call('greeter', 'A.B', {}, { timeoutMs: 1 }).catch(() => {})
   const startMs = performance.now()
@@ -316,7 +316,7 @@ t.test('a registry that does not answer: 503; or 408, when the time is over befo
 t.test(
   'a signal gives the call up: it rejects with the reason, and the service is told',
   async (t) => {
-    const { dispatch, events } = createKeeper()
+    const { dispatch, events } = createTracker()
     const { client } = await open(t, dispatch)
     const controller = new AbortController()
     const { signal } = controller

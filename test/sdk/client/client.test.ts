@@ -10,7 +10,7 @@ import type { ServiceOptions } from '../../../sdk/service/service.ts'
 import { openPlatformRegistry } from '../../fixtures/platform-registry.ts'
 import { LOADER, toModule, toNodeWords } from '../../fixtures/programs.ts'
 import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
-import { createKeeper } from '../../fixtures/rpc.ts'
+import { createTracker } from '../../fixtures/rpc.ts'
 import { openPort } from '../../fixtures/rpc-proxy.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 import {
@@ -266,7 +266,7 @@ t.test('what a context holds travels on', async (t) => {
 })
 
 t.test("a context's deadline limits the call, and the remaining time goes out", async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const { port } = await openRpcService(t, dispatch)
   const client = openClient(t, { address: `127.0.0.1:${port}` })
   const call = (options: object) => client.call('greeter', 'A.B', {}, options).catch(() => {})
@@ -373,7 +373,7 @@ t.test('names and options that make no sense are refused before anything is sent
 
 t.test('a client that was closed takes no calls; those under way end', async (t) => {
   const { registry } = await open(t)
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const { port, sockets } = await openRpcService(t, dispatch)
   registerPorts(registry, 'slow', [port])
   const client = openClient(t, { registry })
@@ -388,7 +388,7 @@ t.test('a client that was closed takes no calls; those under way end', async (t)
 
 t.test('a client that is closed ends its streams: whoever reads one is told', async (t) => {
   const { registry } = await open(t)
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const { port, sockets } = await openRpcService(t, dispatch)
   registerPorts(registry, 'slow', [port])
   const client = openClient(t, { registry })

@@ -5,7 +5,7 @@ import { Channel } from '../../../core/rpc/ws/channel.ts'
 import { createServiceLog } from '../../../sdk/log/service-log.ts'
 import { createDispatcher, type Dispatcher } from '../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
-import { turn, until } from '../../fixtures/raw-backend.ts'
+import { tick, until } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 
@@ -110,7 +110,7 @@ t.test('a stream goes no faster than its reader, and arrives whole', async (t) =
   const { send, seen } = await open(t)
   const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
   await until(() => call.events.length > 0)
-  for (let turns = 0; turns < 20; turns++) await turn()
+  for (let turns = 0; turns < 20; turns++) await tick()
   const unread = call.events.length
   t.ok(unread < MESSAGES / 2, `${unread} messages fill the window`)
   t.equal(seen.yielded, unread, 'the handler is held back')

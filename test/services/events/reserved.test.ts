@@ -1,17 +1,17 @@
 import t from 'tap'
-import { AUDIT_TOPIC, hasAuditEvents, refuseReserved } from '../../../services/events/reserved.ts'
+import { AUDIT_TOPIC, hasAuditEvents, rejectReserved } from '../../../services/events/reserved.ts'
 import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 
 const REFUSAL = { code: 403, message: /^the topic auth of mx is the audit/ }
 
 t.test('the topic of the audit is reserved in the namespace mx', async (t) => {
-  t.throws(() => refuseReserved(AUDIT_TOPIC, 'id'), { ...REFUSAL, id: 'id' })
-  t.throws(() => refuseReserved({ namespace: 'mx', topic: 'Auth' }, 'id'), {
+  t.throws(() => rejectReserved(AUDIT_TOPIC, 'id'), { ...REFUSAL, id: 'id' })
+  t.throws(() => rejectReserved({ namespace: 'mx', topic: 'Auth' }, 'id'), {
     code: 403,
     message: /^the topic Auth of mx is the audit/,
   })
-  refuseReserved({ namespace: 'foo', topic: 'auth' }, 'id')
-  refuseReserved({ namespace: 'mx', topic: 'auth.dead' }, 'id')
+  rejectReserved({ namespace: 'foo', topic: 'auth' }, 'id')
+  rejectReserved({ namespace: 'mx', topic: 'auth.dead' }, 'id')
 })
 
 t.test('the dead letters of the audit have its events', async (t) => {

@@ -5,7 +5,7 @@ import { BodyStream } from '../../../sdk/client/streams/body-stream.ts'
 import { conflict } from '../../../sdk/errors.ts'
 import { acceptLink } from '../../../services/network/accepted-link.ts'
 import { createAdmission } from '../../../services/network/admission.ts'
-import { turn } from '../../fixtures/raw-backend.ts'
+import { tick } from '../../fixtures/raw-backend.ts'
 
 const open = (t: Test, { token = '', refuses = false } = {}) => {
   const said = new BodyStream({ decode: (body) => body, onConsumed: () => {} })
@@ -108,11 +108,11 @@ t.test('a peer that says nothing is let go', async (t) => {
   const { events, say, hear, shakeHands } = open(t)
   await shakeHands()
   t.match(await hear(), { type: 'pong' })
-  await turn()
+  await tick()
   mock.timers.tick(15_000)
   say({ type: 'ping', n: 8 })
   t.match(await hear(), { n: 8 }, 'late is not too late')
-  await turn()
+  await tick()
   mock.timers.tick(15_000)
   t.strictSame(events, ['open a'])
   const over = hear()
@@ -127,6 +127,6 @@ t.test('nothing is opened after it was ended', async (t) => {
   await hear()
   link.end()
   say({ type: 'proof', proof: '' })
-  await turn()
+  await tick()
   t.strictSame(events, ['close'])
 })

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { RouteUpdate } from '../../../domain/mesh/messages.ts'
 import { createOutbox } from '../../../services/network/update-queue.ts'
-import { turn } from '../../fixtures/raw-backend.ts'
+import { tick } from '../../fixtures/raw-backend.ts'
 
 /** An outbox, and a source of news that are `gone`. */
 function open(t: Test) {
@@ -50,7 +50,7 @@ t.test('who waits is told at once, and news that follow are collected', async (t
     () => (isTold = true),
     () => {},
   )
-  await turn()
+  await tick()
   t.notOk(isTold)
   outbox.wake()
   t.equal(await reading, 'routes a b')
@@ -61,7 +61,7 @@ t.test('news of which nothing is left are none', async (t) => {
   outbox.begin({ ...source, take: () => [] })
   const reading = read()
   outbox.wake()
-  await turn()
+  await tick()
   outbox.begin(source)
   pending.push('a')
   outbox.wake()

@@ -8,6 +8,7 @@ import {
   type Services,
   toRegistration,
 } from '../../fixtures/platform-registry.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 
 type Command =
   | { readonly do: 'Register'; readonly request: Record<string, unknown> }
@@ -117,6 +118,6 @@ t.test('whatever is registered, deregistered or expires, list, get and watch agr
       clock.seconds += 1000
       t.strictSame(await readList(opened), [])
     }),
-    { numRuns: 60 },
+    { numRuns: toRuns(60) },
   )
 })

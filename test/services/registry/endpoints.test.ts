@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
-import { openAuthServer } from '../../fixtures/auth-doors.ts'
+import { openAuthServer } from '../../fixtures/auth-endpoints.ts'
 import {
   openPlatformRegistry,
   type Services,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { toTable } from '../../../services/config/records.ts'
 import { TABLE as RUNTIME } from '../../../services/runtime/state/records.ts'
 import { toBlobTables } from '../../../services/store/blobs.ts'
-import { refuseReserved } from '../../../services/store/reserved.ts'
+import { rejectReserved } from '../../../services/store/reserved.ts'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'
 
 const RESERVED = [
@@ -15,14 +15,14 @@ const RESERVED = [
 t.test('the tables of built-in services are reserved, in every database', async (t) => {
   for (const { table } of RESERVED)
     for (const database of ['mx', 'foo'])
-      t.throws(() => refuseReserved({ database, table }, 'id'), {
+      t.throws(() => rejectReserved({ database, table }, 'id'), {
         id: 'id',
         code: 403,
         message:
           /^the table \S+ is reserved for (the service (auth|config|runtime)|BlobStore), which alone/,
       })
   for (const table of ['mx', 'greeter', 'configs', 'blobs.other'])
-    refuseReserved({ database: 'mx', table }, 'id')
+    rejectReserved({ database: 'mx', table }, 'id')
 })
 
 t.test(

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { describeScope, findLost, formatResource, parseScopes } from '../../../web/auth/rules.ts'
+import { describeScope, findConsequence, formatResource, parseScopes } from '../../../web/auth/rules.ts'
 
 t.test('scopes are said in words', (t) => {
   t.equal(describeScope('', 'mx'), 'everybody')
@@ -19,11 +19,11 @@ t.test('what a change would cost is told without what the request has to say', (
   const detail =
     'no rule allows logins after this change: only operators can log in; set request.force (mx auth: --force) to do it nonetheless'
   t.equal(
-    findLost(409, detail),
+    findConsequence(409, detail),
     'no rule allows logins after this change: only operators can log in',
   )
-  t.equal(findLost(409, 'something else'), 'something else')
-  t.equal(findLost(400, detail), undefined)
+  t.equal(findConsequence(409, 'something else'), 'something else')
+  t.equal(findConsequence(400, detail), undefined)
   t.end()
 })
 

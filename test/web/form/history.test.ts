@@ -2,14 +2,14 @@ import t from 'tap'
 import {
   addToHistory,
   clearHistory,
-  type Kept,
+  type HistoryStorage,
   type Owner,
   type PastCall,
   readHistory,
 } from '../../../web/form/history.ts'
 
 /** A store of so many characters. */
-function openStore(room = Number.POSITIVE_INFINITY): Kept {
+function openStore(room = Number.POSITIVE_INFINITY): HistoryStorage {
   const items = new Map<string, string>()
   return {
     getItem: (key) => items.get(key) ?? null,

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Endpoint } from '../../../core/contracts/registry.ts'
 import { emptyDraft } from '../../../web/form/draft.ts'
 import { type Field, toField } from '../../../web/form/field.ts'
-import { readSchema, tellSchema, tidySchema } from '../../../web/form/read-schema.ts'
+import { readSchema, describeSchema, tidySchema } from '../../../web/form/read-schema.ts'
 import { toRequest } from '../../../web/form/to-request.ts'
 
 const ANY = { name: '', type: 'any', values: [] }
@@ -92,7 +92,7 @@ t.test('one of thousands of levels is cut', async (t) => {
   const levels = 20_000
   const deep = `${'{"type":"array","items":'.repeat(levels)}{}${'}'.repeat(levels)}`
   t.doesNotThrow(() => JSON.stringify(readSchema(tell(deep), 'request')))
-  t.doesNotThrow(() => JSON.stringify(tellSchema(tell(deep), 'request')))
+  t.doesNotThrow(() => JSON.stringify(describeSchema(tell(deep), 'request')))
   const value = `{"type":"string","default":${'['.repeat(levels)}${']'.repeat(levels)}}`
   t.strictSame(readSchema(tell(value), 'request'), { type: 'string' })
   const type = '[]'.repeat(levels)
@@ -101,6 +101,6 @@ t.test('one of thousands of levels is cut', async (t) => {
 })
 
 t.test('it is told as the service tells it', async (t) => {
-  t.strictSame(tellSchema(tell('{"examples":[1]}'), 'request'), { examples: [1] })
-  t.same(tellSchema({ ...tell(''), request: null as never }, 'request'), {})
+  t.strictSame(describeSchema(tell('{"examples":[1]}'), 'request'), { examples: [1] })
+  t.same(describeSchema({ ...tell(''), request: null as never }, 'request'), {})
 })

@@ -6,7 +6,7 @@ import {
   openRequest,
   readRequest,
   type TypedRequest,
-  takeOver,
+  adoptRequest,
   toForm,
   toRaw,
 } from '../../../web/form/typed-request.ts'
@@ -73,14 +73,14 @@ t.test('another schema takes over what was typed, also where something is missin
   const wider = openRequest(
     toField(schema({ ...SHAPE.properties, more: { type: 'string' } }, ['must'])),
   )
-  takeOver(wider, before)
+  adoptRequest(wider, before)
   t.equal(wider.isRaw.value, false)
   t.same(
     wider.draft.value.parts.map(({ draft }) => draft.text),
     ['Ann', 'abc', '', '', ''],
   )
   const other = openRequest(toField(schema({ other: { type: 'string' } })))
-  takeOver(other, before)
+  adoptRequest(other, before)
   t.equal(other.isRaw.value, true)
   t.same(JSON.parse(other.raw.value), { name: 'Ann', count: 'abc' })
 })
@@ -90,7 +90,7 @@ t.test('and JSON that is not finished, as it is', async (t) => {
   toRaw(before)
   before.raw.value = '{"name":"An'
   const next = openRequest(toField(schema({ name: { type: 'string' } })))
-  takeOver(next, before)
+  adoptRequest(next, before)
   t.equal(next.isRaw.value, true)
   t.equal(next.raw.value, '{"name":"An')
 })
@@ -98,7 +98,7 @@ t.test('and JSON that is not finished, as it is', async (t) => {
 t.test('a form nobody typed into begins anew with another schema', async (t) => {
   const before = openRequest(toField(schema({ version: { const: 1 } }, ['version'])))
   const next = openRequest(toField(SHAPE))
-  takeOver(next, before)
+  adoptRequest(next, before)
   t.equal(next.isRaw.value, false)
   t.equal(next.raw.value, '')
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
   compareObjects,
-  findMeant,
+  findTarget,
   isBuilding,
   isLeaving,
   type RuntimeObject,
@@ -58,11 +58,11 @@ t.test('a build that waits or goes on is known, of an update, too', async (t) =>
 
 t.test('without a version latest is meant, or the only one there is', async (t) => {
   const old = { ...MAIL, version: 'v1' }
-  t.equal(findMeant([old, MAIL], ''), MAIL)
-  t.equal(findMeant([old], ''), old)
-  t.equal(findMeant([old, { ...MAIL, version: 'v2' }], ''), undefined)
-  t.equal(findMeant([old, MAIL], 'v1'), old)
-  t.equal(findMeant([], ''), undefined)
+  t.equal(findTarget([old, MAIL], ''), MAIL)
+  t.equal(findTarget([old], ''), old)
+  t.equal(findTarget([old, { ...MAIL, version: 'v2' }], ''), undefined)
+  t.equal(findTarget([old, MAIL], 'v1'), old)
+  t.equal(findTarget([], ''), undefined)
 })
 
 t.test('its page has a path, whatever its version is called', async (t) => {

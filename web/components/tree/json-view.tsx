@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { formatJson } from '../../json/json-source.ts'
-import { Copy } from '../copy.tsx'
+import { CopyButton } from '../copy-button.tsx'
 import { formatBytes } from '../time/format.ts'
 import { findOpen, MEMBERS } from './open-members.ts'
 
@@ -39,7 +39,7 @@ export function JsonView({
     <div class="json">
       <div class="json-actions">
         <span class="muted">{formatBytes(text.length)}</span>
-        <Copy text={text} />
+        <CopyButton text={text} />
         <button type="button" class="quiet" onClick={download}>
           Download
         </button>

@@ -45,7 +45,7 @@ export function toAnswerError(
   if (UNKNOWN_TOKEN.test(text))
     return createConsulError(`${consul} does not know the token (ACL not found)`, { denied: true })
   if (isForeign(status, text)) {
-    return createConsulError(toForeignText(where, `it answers ${status}${shown && `: ${shown}`}`), {
+    return createConsulError(toNotConsulText(where, `it answers ${status}${shown && `: ${shown}`}`), {
       denied: [400, 401, 403].includes(status),
       gone: status === 404,
     })
@@ -68,7 +68,7 @@ export function toAnswerError(
 }
 
 /** @param why what it did that no Consul does. */
-export function toForeignText(where: string, why: string): string {
+export function toNotConsulText(where: string, why: string): string {
   return `what answers at ${where} is no Consul: ${why}`
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
   isMissing,
-  isTaken,
+  isNameInUse,
   notPermitted,
   toFailure,
 } from '../../../../adapters/events/jetstream/errors.ts'
@@ -45,9 +45,9 @@ t.test('what callers have already stays, and a refusal says what of', async (t) 
 
 t.test('what is missing, or there already, is known by the code', async (t) => {
   for (const code of [10014, 10059]) t.ok(isMissing(api(code, 404, '')))
-  for (const code of [10013, 10058, 10148]) t.ok(isTaken(api(code, 400, '')))
+  for (const code of [10013, 10058, 10148]) t.ok(isNameInUse(api(code, 400, '')))
   for (const error of [new Error('stream not found'), api(10003, 400, ''), undefined]) {
     t.notOk(isMissing(error))
-    t.notOk(isTaken(error))
+    t.notOk(isNameInUse(error))
   }
 })

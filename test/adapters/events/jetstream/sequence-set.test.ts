@@ -5,6 +5,7 @@ import {
   formatRanges,
   parseRanges,
 } from '../../../../adapters/events/jetstream/sequence-set.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('it has what was added, as few ranges as there can be', async (t) => {
   const span = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -1, max: 9 }))
@@ -24,7 +25,7 @@ t.test('it has what was added, as few ranges as there can be', async (t) => {
       )
       return apart && set.floor === floor
     }),
-    { numRuns: 1000 },
+    { numRuns: toRuns(1000) },
   )
   const set = createSequenceSet()
   for (const n of [3, 1, 2, 7]) set.add(n)

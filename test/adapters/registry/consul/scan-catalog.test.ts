@@ -4,6 +4,7 @@ import {
   type ScannedService,
   scanCatalog,
 } from '../../../../adapters/registry/consul/scan-catalog.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 /** Reads what describes each service at once: it is not there any longer afterwards. */
 async function scan(
@@ -39,7 +40,7 @@ t.test(
           t.strictSame(read, Object.entries(JSON.parse(JSON.stringify(catalog))))
         },
       ),
-      { numRuns: 200 },
+      { numRuns: toRuns(200) },
     )
   },
 )

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { ask, WatchCall } from '../../../../adapters/registry/mx/calls.ts'
+import { callRegistry, WatchCall } from '../../../../adapters/registry/mx/calls.ts'
 import { GatewayError } from '../../../../core/errors.ts'
 import type { Dispatch } from '../../../../core/rpc/call.ts'
 import { Channel } from '../../../../core/rpc/ws/channel.ts'
@@ -33,7 +33,7 @@ t.test('a question gets the object that is answered', async (t) => {
     const request = Buffer.from(call.body).toString()
     call.reply('', JSON.stringify({ service: call.service, endpoint: call.endpoint, request }))
   })
-  t.same(await ask(channel, 'GetService', { service: 'greeter' }, 1000), {
+  t.same(await callRegistry(channel, 'GetService', { service: 'greeter' }, 1000), {
     service: 'registry',
     endpoint: 'Registry.GetService',
     request: '{"service":"greeter"}',
@@ -43,15 +43,15 @@ t.test('a question gets the object that is answered', async (t) => {
 t.test('an answer that is no JSON object is an error', async (t) => {
   for (const body of ['', 'no', '[]', 'null', '7']) {
     const channel = await open(t, (call) => call.reply('', body))
-    await t.rejects(ask(channel, 'GetService', {}, 1000), { code: 502, message: /no JSON object/ })
+    await t.rejects(callRegistry(channel, 'GetService', {}, 1000), { code: 502, message: /no JSON object/ })
   }
 })
 
 t.test('the error of the service, or why there is no answer, is what is thrown', async (t) => {
   const refusing = await open(t, (call) => call.fail(new GatewayError('registry', 403, 'no')))
-  await t.rejects(ask(refusing, 'Register', {}, 1000), { code: 403, message: 'no' })
+  await t.rejects(callRegistry(refusing, 'Register', {}, 1000), { code: 403, message: 'no' })
   const silent = await open(t, () => {})
-  await t.rejects(ask(silent, 'Register', {}, 30), { code: 408 })
+  await t.rejects(callRegistry(silent, 'Register', {}, 30), { code: 408 })
 })
 
 t.test('a watch opens once, with the stream or its first message', async (t) => {

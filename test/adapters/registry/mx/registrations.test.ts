@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createRegistrations } from '../../../../adapters/registry/mx/registrations.ts'
-import { turn } from '../../../fixtures/raw-backend.ts'
+import { tick } from '../../../fixtures/raw-backend.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
 
 function open() {
@@ -13,7 +13,7 @@ function open() {
     nowMs: () => clock.ms,
     async send({ name, nodes }, ttlSeconds) {
       most = Math.max(most, ++underWay)
-      await turn()
+      await tick()
       underWay--
       if (failing) throw new Error('away')
       const ids = nodes.map(({ id, address }) => (id === address ? id : `${id}=${address}`))
@@ -108,11 +108,11 @@ t.test('one without end is sent every thirty seconds, until it is removed', asyn
   t.match(capture(), [{ args: [Function, 30_000] }])
   sent.length = 0
   ticks[0]!()
-  await turn()
-  await turn()
+  await tick()
+  await tick()
   t.same(sent, ['a h:1 0'])
   await registrations.remove(service)
   ticks[0]!()
-  await turn()
+  await tick()
   t.equal(sent.length, 1)
 })

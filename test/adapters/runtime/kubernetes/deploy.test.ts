@@ -9,7 +9,7 @@ import { createSpace } from '../../../../adapters/runtime/kubernetes/namespace-s
 import { createSecretPruner } from '../../../../adapters/runtime/kubernetes/prune-secrets.ts'
 import type { Workload } from '../../../../core/contracts/runtime.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
-import { type Copy, startKubelet } from '../../../fixtures/kubernetes-kubelet.ts'
+import { type PodInstance, startKubelet } from '../../../fixtures/kubernetes-kubelet.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 
 const WORKLOAD: Workload = {
@@ -23,7 +23,7 @@ const PODS: PodOptions = { podSecurity: 'restricted', isRootReadOnly: true, requ
 interface Deployed {
   readonly api: KubernetesApi
   readonly place: Place
-  readonly copies: Copy[]
+  readonly copies: PodInstance[]
   /** Names of workloads that others changed. */
   readonly drifted: string[]
 }
@@ -31,13 +31,13 @@ interface Deployed {
 async function open(t: Test): Promise<Deployed> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
-  const copies: Copy[] = []
-  const holds = (copy: Copy): void => {
+  const copies: PodInstance[] = []
+  const holds = (copy: PodInstance): void => {
     copies.push(copy)
     copy.onTerm = () => {}
     setImmediate(copy.listen)
   }
-  const fails = ({ exit }: Copy): void => void setImmediate(() => exit(1))
+  const fails = ({ exit }: PodInstance): void => void setImmediate(() => exit(1))
   startKubelet(api, { images: { holds, fails }, graceMs: 10_000 })
   const find = () => findCluster({ accountFolder: api.accountFolder })
   const drifted: string[] = []

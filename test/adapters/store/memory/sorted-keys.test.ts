@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createSortedKeys } from '../../../../adapters/store/memory/sorted-keys.ts'
 import { compareKeys } from '../../../../domain/store/compare-keys.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 t.test(
   'what is walked is what was added and not deleted, in order, in both directions',
@@ -29,7 +30,7 @@ t.test(
           return same(forward, expected) && same(backward, expected.reverse())
         },
       ),
-      { numRuns: 100 },
+      { numRuns: toRuns(100) },
     )
   },
 )

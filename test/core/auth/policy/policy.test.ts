@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { Policy } from '../../../../core/auth/policy/policy.ts'
 import type { Account, Resource, Rule } from '../../../../core/contracts/auth.ts'
 import { judgeNaively } from '../../../fixtures/naive-rules.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 /** `id scope access resource priority`, a scope of `<public>` being everybody's. */
 function toRule(line: string): Rule {
@@ -174,7 +175,7 @@ t.test('any rules say what they say read one by one', async () => {
         return told === judgeNaively('mx', rules as readonly Rule[], account as never, resource)
       })
     }),
-    { numRuns: 3000 },
+    { numRuns: toRuns(3000) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { findJsonFault } from '../../../../core/request/json/error-position.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('the first fault is named with its position', async (t) => {
   const cases: [string, string][] = [
@@ -80,7 +81,7 @@ t.test('what JSON.parse accepts has no fault, what it refuses has one', async ()
         return valid === faultless
       },
     ),
-    { numRuns: 10_000 },
+    { numRuns: toRuns(10_000) },
   )
 })
 

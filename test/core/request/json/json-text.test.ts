@@ -6,6 +6,7 @@ import {
   splitObject,
   visitMembers,
 } from '../../../../core/request/json/json-text.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('members are taken out as they are written', async (t) => {
   const text =
@@ -51,7 +52,7 @@ t.test('the parts of any object, parsed each, are the object', async () => {
         return JSON.stringify(members) === JSON.stringify(wanted)
       },
     ),
-    { numRuns: 500 },
+    { numRuns: toRuns(500) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type JsonValue, parseJson } from '../../../../core/request/json/json.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 t.test('JSON is parsed, from text or bytes', async (t) => {
   const value = { a: [1, 2.5, 'x', true, null], b: { c: '"\\/' } }
@@ -149,6 +150,6 @@ t.test('whatever is thrown at it, it is a value without that name, or 400', asyn
       })
       return clean && JSON.stringify(value) === JSON.stringify(JSON.parse(text))
     }),
-    { numRuns: 5000 },
+    { numRuns: toRuns(5000) },
   )
 })

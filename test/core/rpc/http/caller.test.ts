@@ -9,8 +9,9 @@ import { PlainCaller } from '../../../../core/rpc/http/caller.ts'
 import { formatMetadata } from '../../../../core/rpc/metadata.ts'
 import { Pool, type PoolOptions } from '../../../../core/upstream/pool/pool.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
-import { openRawBackend, turn, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 const SECOND = 1000
 const MAX_BYTES = 16 * 1024 * 1024
@@ -303,7 +304,7 @@ t.test('a reply that comes byte by byte is the same', async (t) => {
     await connection.request()
     for (const byte of reply) {
       connection.send(byte)
-      await turn()
+      await tick()
     }
     t.strictSame(await settle(call), events)
   }
@@ -448,7 +449,7 @@ t.test('whatever a service sends, a call ends once, and the same however it was 
     onRequest: async (connection) => {
       for (const piece of pieces) {
         connection.send(piece)
-        await turn()
+        await tick()
       }
     },
   })
@@ -489,7 +490,7 @@ t.test('whatever a service sends, a call ends once, and the same however it was 
         t.equal(call.events.filter((event) => /^(end|fail|lost|reply)/.test(event)).length, 1)
       },
     ),
-    { numRuns: 100 },
+    { numRuns: toRuns(100) },
   )
 })
 
@@ -615,14 +616,14 @@ t.test('a slow program slows the service, and holds no more than the window', as
   let before = 0
   while (before < written) {
     before = written
-    for (let i = 0; i < 100; i++) await turn()
+    for (let i = 0; i < 100; i++) await tick()
   }
   t.ok(written < count, `the service stopped after ${written} lines`)
   t.equal(received, 263, 'the window, overdrawn by one line')
   while (!isOver(call)) {
     owed -= 999
     call.consumed(999)
-    await turn()
+    await tick()
   }
   t.equal(received, count)
   t.equal(call.events.at(-1), 'end')
@@ -635,7 +636,7 @@ t.test('tiny lines count as 64 bytes, and the end of a stream waits for nobody',
   const { caller } = openCaller(t, backend.port)
   const call = send(caller, { stream: true })
   await until(() => call.events.length === 4097)
-  await turn()
+  await tick()
   t.equal(call.events.length, 4097, 'start and 4096 bodies')
   call.consumed(1)
   t.strictSame(call.events.slice(4097), ['data 1', 'end'])
@@ -662,7 +663,7 @@ t.test('a program may ask for more, or give up, while it is given a line', async
       }
       caller.call(quitter)
       await until(() => caller.pending === 0)
-      await turn()
+      await tick()
       t.ok(quitter.events.at(-1)!.startsWith(last))
     }
     if (reply === replies[1]) t.equal(backend.connections.length, 1, 'a whole reply costs none')
@@ -677,7 +678,7 @@ t.test('a program that claims more than it was given gets no greater window', as
   call.onStart = () => call.consumed(10_000_000)
   caller.call(call)
   await until(() => call.events.length === 4096)
-  for (let i = 0; i < 10; i++) await turn()
+  for (let i = 0; i < 10; i++) await tick()
   t.equal(call.events.length, 4096)
 })
 
@@ -779,7 +780,7 @@ t.test('a kept connection that ends before the request was written is replaced',
     await kept.request()
     kept.reply('1')
     await settle(first)
-    await turn()
+    await tick()
     kept.socket.destroy()
     const call = send(caller, { body })
     const next = await backend.connection(1)

@@ -7,9 +7,9 @@ import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import type { Dispatch, IncomingCall } from '../../../../core/rpc/call.ts'
 import { deadlines } from '../../../../core/rpc/deadlines.ts'
 import { servePlain } from '../../../../core/rpc/http/server.ts'
-import { turn, until } from '../../../fixtures/raw-backend.ts'
+import { tick, until } from '../../../fixtures/raw-backend.ts'
 import { RawClient, splitReplies, statusCodes } from '../../../fixtures/raw-client.ts'
-import { createKeeper } from '../../../fixtures/rpc.ts'
+import { createTracker } from '../../../fixtures/rpc.ts'
 
 const LISTENERS = { uws: createUwsListener, node: createNodeListener }
 type Name = keyof typeof LISTENERS
@@ -152,7 +152,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.equal(await bodyOf(1), '<abc>')
     for (const byte of toRequest('byte by byte')) {
       client.send(byte)
-      await turn()
+      await tick()
     }
     t.equal(await bodyOf(2), '<byte by byte>')
     client.send(toRequest(''))
@@ -160,7 +160,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const names = 'Mx-Service: a\r\nMx-Endpoint: B.C\r\n'
     const head = `POST / HTTP/1.1\r\nHost: a\r\n${names}Transfer-Encoding: chunked\r\n\r\n`
     client.send(`${head}1\r\na\r\n`)
-    await turn()
+    await tick()
     client.send('3\r\nbcd\r\n0\r\n\r\n')
     t.match(await bodyOf(4), '<abcd>')
     const other = connect().send(`${head}0\r\n\r\n`)
@@ -219,7 +219,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: what is no call is refused`, async (t) => {
-    const { dispatch, calls } = createKeeper()
+    const { dispatch, calls } = createTracker()
     const { ask } = await open(t, name, dispatch)
     const cases: [RequestOptions, number, string][] = [
       [{ path: '/a' }, 404, 'calls are sent to path /'],
@@ -261,7 +261,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: a malformed request is refused, and its connection closed`, async (t) => {
-    const { dispatch, calls } = createKeeper()
+    const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const odd = toRequest('').replace('POST /', 'POST /%00')
     const { text } = await connect().send(odd).ended()
@@ -271,7 +271,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: a body that turns out too long is refused with 413`, async (t) => {
-    const { dispatch, calls } = createKeeper()
+    const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect()
     client.socket.on('error', () => {})
@@ -280,7 +280,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const piece = Buffer.alloc(1024 * 1024, 'x')
     for (let i = 0; i < 17 && !client.closed; i++) {
       client.send('100000\r\n').send(piece).send('\r\n')
-      await turn()
+      await tick()
     }
     await client.until(({ text }) => text.includes('\r\n\r\n'))
     t.match(client.text, /^HTTP\/1\.1 413 /)
@@ -312,7 +312,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: a stream is lines, sent as they come`, async (t) => {
-    const { dispatch, calls, events } = createKeeper()
+    const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}'))
     await until(() => calls.length === 1)
@@ -373,7 +373,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: a slow caller holds the program back`, async (t) => {
-    const { dispatch, calls, events } = createKeeper()
+    const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}'))
     await until(() => calls.length === 1)
@@ -384,7 +384,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const send = async () => {
       while (call.sendData(body)) {
         sent++
-        await turn()
+        await tick()
       }
     }
     await send()
@@ -404,7 +404,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: a caller that leaves cancels the call`, async (t) => {
-    const { dispatch, calls, events } = createKeeper()
+    const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const [waiting, streaming, sending] = [connect(), connect(), connect()]
     waiting.send(toRequest('{}', 'Mx-Timeout: 60000'))
@@ -427,7 +427,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: a call that is answered is not cancelled when the caller leaves`, async (t) => {
-    const { dispatch, calls, events } = createKeeper()
+    const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}', 'Mx-Timeout: 300'))
     await until(() => calls.length === 1)
@@ -445,7 +445,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   t.test(
     `${name}: when the time is over the caller has 408, and the program is told`,
     async (t) => {
-      const { dispatch, calls, events } = createKeeper()
+      const { dispatch, calls, events } = createTracker()
       const { connect } = await open(t, name, dispatch)
       const client = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
       const [reply] = await client.replies(1)
@@ -466,7 +466,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   )
 
   t.test(`${name}: a timeout beyond that of the fast form is taken for that`, async (t) => {
-    const { dispatch, calls } = createKeeper()
+    const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}', `Mx-Timeout: ${'9'.repeat(100)}`))
     await until(() => calls.length === 1)

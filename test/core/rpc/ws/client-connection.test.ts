@@ -3,7 +3,7 @@ import type { OutgoingCall } from '../../../../core/rpc/call.ts'
 import { deadlines } from '../../../../core/rpc/deadlines.ts'
 import { ClientConnection } from '../../../../core/rpc/ws/client-connection.ts'
 import { STREAM_ID_MAX } from '../../../../core/rpc/ws/frames.ts'
-import { turn, until } from '../../../fixtures/raw-backend.ts'
+import { tick, until } from '../../../fixtures/raw-backend.ts'
 import {
   decodeFrames,
   fromHex,
@@ -33,7 +33,7 @@ function open(lastId?: number) {
   const call = async (fields: Partial<OutgoingCall> = {}): Promise<RecordedCall> => {
     const call = new RecordedCall(fields)
     connection.call(call)
-    await turn()
+    await tick()
     return call
   }
   /** What the callee sends, in hexadecimal as in `protocol.json`. */
@@ -72,7 +72,7 @@ async function prepare(t: Test, opened: Opened, before: VectorMessage[]) {
       const [more, stream] = [flags.includes('MORE'), flags.includes('STREAM')]
       calls.push(await opened.call({ service, endpoint, timeoutMs, metadata, body, more, stream }))
     }
-    await turn()
+    await tick()
     t.equal(opened.socket.sent.pop()?.toString('hex'), hex)
   }
   return calls
@@ -122,7 +122,7 @@ t.test('calls of one turn go out in one message, with ids that grow', async (t) 
   const calls = Array.from({ length: 3 }, () => new RecordedCall())
   for (const call of calls) connection.call(call)
   t.equal(connection.pending, 3)
-  await turn()
+  await tick()
   t.equal(socket.sent.length, 1)
   t.strictSame(
     socket.takeFrames().map(({ type, stream }) => [type, stream]),
@@ -216,7 +216,7 @@ t.test(
     await until(() => one.events.length > 0)
     t.ok(performance.now() - start >= 30)
     t.match(one.lost, { kind: 'timeout', detail: 'no answer within 40 ms' })
-    await turn()
+    await tick()
     t.match(socket.takeFrames(), [{ type: 'CANCEL', stream: 1 }])
     receive(reply(1))
     t.equal(one.events.length, 1)
@@ -242,7 +242,7 @@ t.test('a call that has waited is sent with what is left of its time', async (t)
   const waited = new RecordedCall({ timeoutMs: 60_000 })
   deadlines.add(waited, 500)
   connection.call(waited)
-  await turn()
+  await tick()
   const { timeoutMs } = socket.takeFrames()[0]!
   t.ok(timeoutMs! > 0 && timeoutMs! <= 500)
   waited.cancel()
@@ -257,7 +257,7 @@ t.test('CANCEL ends the call in both directions', async (t) => {
   t.equal(one.sendData('x'), true, 'goes nowhere')
   one.endData()
   one.consumed(1_000_000)
-  await turn()
+  await tick()
   t.strictSame(socket.takeFrames(), [{ type: 'CANCEL', flags: [], stream: 1 }])
   receive(data(1, 1))
   receive(END_1)
@@ -274,7 +274,7 @@ t.test(
     t.equal(one.sendData('x'.repeat(262_143)), true)
     t.equal(one.sendData('x'.repeat(1000)), true, 'overdraws')
     t.equal(one.sendData('y'), false)
-    await turn()
+    await tick()
     t.equal(socket.takeFrames().length, 2)
     receive(credit(1, 999))
     t.strictSame(one.events, [], 'still 0')
@@ -287,7 +287,7 @@ t.test(
     t.strictSame(one.events, ['credit', 'credit'], 'told once for each refusal')
     one.endData()
     one.endData()
-    await turn()
+    await tick()
     t.strictSame(
       socket.takeFrames().map(({ type }) => type),
       ['DATA', 'END'],
@@ -309,7 +309,7 @@ t.test('a body longer than 16 MiB is refused, and nothing of it is sent', async 
   const one = await call({ more: true, body: '' })
   socket.sent = []
   t.throws(() => one.sendData(Buffer.alloc(16 * 1024 * 1024 + 1)), RangeError)
-  await turn()
+  await tick()
   t.strictSame(socket.sent, [])
   t.equal(one.sendData('x'), true)
 })
@@ -322,7 +322,7 @@ t.test(
     const other = await call({ more: true, body: '' })
     socket.slow = true
     t.equal(one.sendData('a'), true)
-    await turn()
+    await tick()
     t.equal(one.sendData('b'), false)
     t.equal(other.sendData('c'), false)
     const third = await call()
@@ -352,21 +352,21 @@ t.test(
     socket.sent = []
     receive(data(1, 200_000))
     one.consumed(100_000)
-    await turn()
+    await tick()
     t.strictSame(socket.sent, [])
     one.consumed(100_000)
-    await turn()
+    await tick()
     t.match(socket.takeFrames(), [{ type: 'CREDIT', stream: 1, bytes: 200_000 }])
     one.consumed(1_000_000)
-    await turn()
+    await tick()
     t.strictSame(socket.sent, [], 'nothing is owed')
     receive(`${data(1, 1)}`.repeat(4096))
     for (let i = 0; i < 4096; i++) one.consumed(1)
-    await turn()
+    await tick()
     t.match(socket.takeFrames(), [{ bytes: 131_072 }, { bytes: 131_072 }])
     receive(data(1, 1_000_000))
     one.consumed(1_000_000)
-    await turn()
+    await tick()
     t.match(socket.takeFrames(), [{ bytes: 1_000_000 }])
   },
 )
@@ -471,7 +471,7 @@ t.test('a callback may call, cancel and close, whatever else the message holds',
     [one, two, three].map(({ events }) => events.length),
     [1, 0, 1],
   )
-  await turn()
+  await tick()
   t.equal(connection.pending, 1)
   added!.onEvent = () => connection.close('enough')
   const last = await call()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { FrameWriter } from '../../../../core/rpc/ws/frame-writer.ts'
 import { PAYLOAD_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
-import { turn } from '../../../fixtures/raw-backend.ts'
+import { tick } from '../../../fixtures/raw-backend.ts'
 import {
   decodeFrames,
   fromHex,
@@ -78,7 +78,7 @@ t.test(
     other.writer.end(2)
     one.writer.cancel(3)
     t.strictSame([one.socket.sent, other.socket.sent], [[], []], 'not before the end of the turn')
-    await turn()
+    await tick()
     t.equal(one.socket.sent.length, 1)
     t.equal(other.socket.sent.length, 1)
     t.strictSame(
@@ -86,9 +86,9 @@ t.test(
       [1, 3],
     )
     one.writer.end(4)
-    await turn()
+    await tick()
     t.equal(one.socket.sent.length, 1, 'and the same in the next turn')
-    await turn()
+    await tick()
     t.equal(one.socket.sent.length, 1)
   },
 )
@@ -176,7 +176,7 @@ t.test(
     socket.sent = []
     const body = 'x'.repeat(100_000)
     for (let i = 1; i <= 30; i++) slow.data(i, body)
-    await turn()
+    await tick()
     t.strictSame(socket.sent, [])
     t.equal(slow.waitingBytes, 30 * 100_012)
     slow.drained()
@@ -218,7 +218,7 @@ t.test('a closed writer writes nothing, and keeps nothing', async (t) => {
   writer.close()
   writer.end(2)
   writer.data(3, 'x'.repeat(300_000))
-  await turn()
+  await tick()
   t.strictSame(socket.sent, [])
   t.equal(writer.waitingBytes, 0)
 })
@@ -236,7 +236,7 @@ t.test(
             .repeat(20_000 + i * 1000),
         )
       }
-      await turn()
+      await tick()
       for (const [i, { socket }] of writers.entries()) {
         const body = String(i)
           .padStart(2)

@@ -5,9 +5,9 @@ import { callMemory, replyMemory } from '../../../../core/limits/memory-budget.t
 import type { Dispatch } from '../../../../core/rpc/call.ts'
 import { deadlines } from '../../../../core/rpc/deadlines.ts'
 import { ServerConnection, type ServerLimits } from '../../../../core/rpc/ws/server-connection.ts'
-import { turn, until } from '../../../fixtures/raw-backend.ts'
+import { tick, until } from '../../../fixtures/raw-backend.ts'
 import {
-  createKeeper,
+  createTracker,
   decodeFrames,
   fromHex,
   readVectors,
@@ -17,7 +17,7 @@ import {
 
 function open(limits?: ServerLimits, dispatch?: Dispatch) {
   const socket = new TestSocket()
-  const keeper = createKeeper()
+  const keeper = createTracker()
   const connection = new ServerConnection(dispatch ?? keeper.dispatch, limits)
   connection.open(socket)
   /** What the caller sends, in hexadecimal as in `protocol.json`. */
@@ -67,7 +67,7 @@ async function prepare(t: Test, opened: Opened, before: VectorMessage[]) {
     const call = opened.calls.at(-1)!
     if (frame!.type === 'END') call.endData()
     else call.reply(frame!.metadata!, frame!.body as string)
-    await turn()
+    await tick()
     t.equal(opened.socket.sent.pop()?.toString('hex'), hex)
   }
 }
@@ -96,7 +96,7 @@ t.test('what crosses the end of a call is ignored', async (t) => {
     await prepare(t, opened, before)
     const events = opened.events.map((list) => [...list])
     opened.receive(hex)
-    await turn()
+    await tick()
     t.equal(opened.socket.closed, undefined, name)
     t.strictSame(opened.events, events, name)
     t.strictSame(opened.socket.sent, [])
@@ -148,7 +148,7 @@ t.test('a call is answered by a reply, an error, or a stream', async (t) => {
   three!.endData()
   t.ok(calls.every(({ over }) => over))
   t.equal(connection.pending, 0)
-  await turn()
+  await tick()
   t.equal(socket.sent.length, 1, 'packed')
   t.match(socket.takeFrames(), [
     { type: 'REPLY', stream: 3, flags: ['MORE'], metadata: 'a: b\r\n', body: '' },
@@ -166,7 +166,7 @@ t.test('a call that is over is not answered again', async (t) => {
   calls[0]!.reply('', '')
   receive(cancel(2))
   socket.sent = []
-  await turn()
+  await tick()
   socket.sent = []
   for (const call of calls) {
     call.reply('', '')
@@ -177,7 +177,7 @@ t.test('a call that is over is not answered again', async (t) => {
     call.consumed(1_000_000)
   }
   receive(`${data(1, 1)}${end(1)}${credit(1, 1)}${cancel(1)}`)
-  await turn()
+  await tick()
   t.strictSame(socket.sent, [])
   t.strictSame(events, [[], ['cancel cancel']])
 })
@@ -195,7 +195,7 @@ t.test('what an endpoint may not do throws, and breaks no rule of the protocol',
   t.throws(() => stream!.sendData(Buffer.alloc(16 * 1024 * 1024 + 1)), RangeError)
   receive(call(3, { flags: STREAM }))
   t.throws(() => calls[2]!.start(`a: ${'b'.repeat(65536)}\r\n`), TypeError)
-  await turn()
+  await tick()
   t.match(socket.takeFrames(), [{ type: 'REPLY', stream: 2 }])
 })
 
@@ -205,7 +205,7 @@ t.test('what a dispatcher throws is the answer', async (t) => {
     throw new Error('secret')
   })
   receive(`${call(1)}${call(2, { metadata: 'a: b\r\n' })}`)
-  await turn()
+  await tick()
   t.match(socket.takeFrames(), [
     { type: 'FAIL', body: /"Id":"s","Code":500,"Detail":"internal error"/ },
     { type: 'FAIL', body: /"Code":403,"Detail":"not you"/ },
@@ -218,7 +218,7 @@ t.test('a reply that is too long becomes an error', async (t) => {
   receive(`${call(1)}${call(2)}`)
   calls[0]!.reply('', Buffer.alloc(16 * 1024 * 1024))
   calls[1]!.reply(`a: ${'b'.repeat(65536)}\r\n`, '')
-  await turn()
+  await tick()
   t.match(socket.takeFrames(), [
     { type: 'FAIL', body: /"Code":500,"Detail":"reply must be at most 16777216 bytes/ },
     { type: 'FAIL', body: /"Code":500,"Detail":"metadata of the reply must be at most 65536/ },
@@ -239,15 +239,15 @@ t.test(
     receive(`${call(1, { flags: MORE, body: 'first' })}${data(1, 2)}`)
     receive(data(1, 200_000))
     calls[0]!.consumed(2)
-    await turn()
+    await tick()
     t.strictSame(socket.sent, [])
     calls[0]!.consumed(200_000)
-    await turn()
+    await tick()
     t.match(socket.takeFrames(), [{ type: 'CREDIT', stream: 1, bytes: 200_064 }])
     calls[0]!.consumed(1e9)
     receive(`${data(1, 150_000)}${end(1)}`)
     calls[0]!.consumed(150_000)
-    await turn()
+    await tick()
     t.strictSame(socket.sent, [], 'no credit after the end')
     t.strictSame(
       events[0]!.map((event) => event.slice(0, 7)),
@@ -272,7 +272,7 @@ t.test(
     receive(credit(1, 1))
     t.strictSame(events[0], ['credit'], 'told once')
     t.equal(stream!.sendData('y'), true)
-    await turn()
+    await tick()
     t.equal(socket.takeFrames().length, 3)
   },
 )
@@ -287,7 +287,7 @@ t.test(
     t.ok(performance.now() - start >= 25)
     t.strictSame(events[0], ['cancel timeout'])
     t.ok(calls[0]!.over)
-    await turn()
+    await tick()
     t.match(socket.takeFrames(), [{ type: 'FAIL', body: /"Id":"s","Code":408/ }])
     t.equal(connection.pending, 0)
     receive(call(2, { timeoutMs: 60_000 }))
@@ -303,7 +303,7 @@ t.test(
 t.test(
   'what must not be repeated is said in every error, also when the time is over',
   async (t) => {
-    const { calls, events, dispatch } = createKeeper()
+    const { calls, events, dispatch } = createTracker()
     const { socket, connection, receive } = open(undefined, (call) => {
       dispatch(call)
       call.receiver = { ...call.receiver, repeatable: false }
@@ -311,7 +311,7 @@ t.test(
     receive(`${call(1, { timeoutMs: 5 })}${call(2)}`)
     calls[1]!.fail(new GatewayError('s', 500, 'half done'))
     await until(() => events[0]!.length > 0)
-    await turn()
+    await tick()
     t.match(socket.takeFrames(), [
       { stream: 2, body: /"Code":500,.*"Repeat":false/ },
       { stream: 1, body: /"Code":408,.*"Repeat":false/ },
@@ -362,13 +362,13 @@ t.test(
     receive(`${call(1)}${call(4)}`)
     connection.goAway()
     connection.goAway()
-    await turn()
+    await tick()
     t.match(socket.takeFrames(), [{ type: 'GOAWAY', stream: 0, lastStream: 4 }])
     receive(`${call(5)}${data(5, 1)}${cancel(5)}`)
     t.equal(calls.length, 2)
     calls[0]!.reply('', '')
     t.equal(socket.closed, undefined)
-    await turn()
+    await tick()
     socket.sent = []
     calls[1]!.reply('', 'last')
     t.match(socket.takeFrames(), [{ type: 'REPLY', body: 'last' }], 'sent at once')
@@ -395,7 +395,7 @@ t.test('GOAWAY waits for a slow caller to take the answers', async (t) => {
   receive(`${call(1)}${call(2)}`)
   socket.slow = true
   calls[0]!.reply('', '1')
-  await turn()
+  await tick()
   calls[1]!.reply('', '2')
   connection.goAway()
   t.equal(socket.closed, undefined)
@@ -433,7 +433,7 @@ t.test('close cancels what runs, at once', async (t) => {
 t.test('calls beyond the limit are answered with 503', async (t) => {
   const { socket, receive, calls } = open({ maxCalls: 2 })
   receive(`${call(1)}${call(2)}${call(3)}`)
-  await turn()
+  await tick()
   t.match(socket.takeFrames(), [{ type: 'FAIL', stream: 3, body: /"Id":"s","Code":503/ }])
   t.equal(calls.length, 2)
   calls[0]!.reply('', '')
@@ -445,7 +445,7 @@ t.test('so are calls while too many bytes of requests are held', async (t) => {
   const { socket, receive, calls } = open({ maxRequestBytes: 1000 })
   const body = 'x'.repeat(600)
   receive(`${call(1, { body })}${call(2, { body })}${call(3, { body })}`)
-  await turn()
+  await tick()
   t.match(socket.takeFrames(), [{ type: 'FAIL', stream: 3, body: /"Code":503/ }])
   receive(cancel(1))
   receive(call(4, { body }))
@@ -463,7 +463,7 @@ t.test('requests of all connections have a bound together', async (t) => {
   const body = 'x'.repeat(600)
   first.receive(call(1, { body }))
   second.receive(`${call(1, { body })}${call(2)}`)
-  await turn()
+  await tick()
   t.match(second.socket.takeFrames(), [
     { type: 'FAIL', stream: 1, body: /"Code":503.*request bodies.*retry-after: 1/ },
   ])
@@ -615,7 +615,7 @@ t.test('calls answered at once leave nothing behind', async (t) => {
   for (let id = 1; id <= 1000; id++) receive(call(id, { body: 'echo', timeoutMs: 1000 }))
   t.equal(connection.pending, 0)
   t.equal(deadlines.size, 0)
-  await turn()
+  await tick()
   const frames = socket.takeFrames()
   t.equal(frames.length, 1000)
   t.ok(frames.every(({ body }) => body === 'echo'))

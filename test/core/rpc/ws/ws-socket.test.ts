@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { WsSocket } from '../../../../core/rpc/ws/ws-socket.ts'
-import { turn, until } from '../../../fixtures/raw-backend.ts'
+import { tick, until } from '../../../fixtures/raw-backend.ts'
 
 /** Both ends of a WebSocket; what they are told is written down. */
 async function openPair(t: Test) {
@@ -71,7 +71,7 @@ t.test(
   async (t) => {
     const [client, server] = await openPair(t)
     server.end.pause()
-    await turn()
+    await tick()
     const piece = Buffer.alloc(256 * 1024)
     let pieces = 1
     while (client.end.send(piece)) pieces++

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { BalanceOptions, HashSource } from '../../../../core/upstream/balance/balancer.ts'
 import { TestExchange } from '../../../../sdk/testing.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 const byPath: BalanceOptions = { kind: 'hash', hashOf: { from: 'path', name: '' } }
 const paths = Array.from({ length: 2000 }, (_, i) => new TestExchange({ path: `/greeter/${i}` }))
@@ -35,7 +36,7 @@ t.test('when a node leaves, its own keys move and no others', async () => {
         return before.every((node, i) => (node === gone ? after[i] !== gone : after[i] === node))
       },
     ),
-    { numRuns: 20 },
+    { numRuns: toRuns(20) },
   )
 })
 

@@ -6,6 +6,7 @@ import {
   createRandomBits,
 } from '../../../../core/upstream/balance/weighted.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 const weights = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 12 })
 
@@ -39,7 +40,7 @@ t.test(
         }
         return true
       }),
-      { numRuns: 50 },
+      { numRuns: toRuns(50) },
     )
   },
 )
@@ -64,7 +65,7 @@ t.test('draws follow the weights', async () => {
         return Math.abs(counts[i]! - expected) <= 6 * Math.sqrt(expected) + 6
       })
     }),
-    { numRuns: 50 },
+    { numRuns: toRuns(50) },
   )
 })
 

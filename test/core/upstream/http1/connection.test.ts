@@ -5,7 +5,7 @@ import { HeadMemory } from '../../../../core/upstream/http1/reply-head-cache.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
 import { createCertificate } from '../../../fixtures/certificates.ts'
 import { Collector } from '../../../fixtures/collector.ts'
-import { openRawBackend, type RawBackend, turn, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, type RawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
 
 const SECOND = 1000
 
@@ -196,7 +196,7 @@ t.test('a reader that stalls stops the backend, and gets every byte later', asyn
   const body = Buffer.alloc(16 * 1024 * 1024, 'abcdefg')
   server.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`).send(body)
   await call.until(() => call.chunks.length > 0)
-  for (let i = 0; i < 20; i++) await turn()
+  for (let i = 0; i < 20; i++) await tick()
   t.ok(call.body.length <= 256 * 1024, `${call.body.length} bytes came through`)
   t.ok(server.socket.writableLength > 0, 'the rest waits at the backend')
   pass(100 * SECOND, connection)
@@ -315,7 +315,7 @@ t.test('a backend that does not read stops the body until it does', async (t) =>
   connection.send(call)
   const server = await backend.connection()
   server.socket.pause()
-  await turn()
+  await tick()
   let sent = 1
   while (connection.sendBody(piece, false) && sent < 1000) sent++
   t.ok(sent < 1000, `${sent} pieces were taken`)
@@ -535,7 +535,7 @@ t.test('bytes that were there before a request was written are not its reply', a
   const { connection, told } = open(backend.port)
   await exchange(backend, connection)
   const server = await backend.connection()
-  await turn()
+  await tick()
   // In this turn the bytes are on their way already, and the head is only about to be written.
   server.reply('poison')
   const call = new Collector()
@@ -555,7 +555,7 @@ t.test(
       const { connection, told } = open(backend.port)
       await exchange(backend, connection)
       const server = await backend.connection()
-      await turn()
+      await tick()
       server.socket.destroy()
       const call = new Collector({ method: 'POST', bodyLength })
       connection.send(call)
@@ -571,7 +571,7 @@ t.test('a call that was given up before it was written is not given back', async
   const { connection, told } = open(backend.port)
   await exchange(backend, connection)
   const server = await backend.connection()
-  await turn()
+  await tick()
   server.socket.destroy()
   const calls = [new Collector(), new Collector()]
   for (const call of calls) connection.send(call)
@@ -659,7 +659,7 @@ for (const secure of [false, true])
       connection.send(call)
       const server = await backend.connection()
       server.socket.pause()
-      await turn()
+      await tick()
       for (let sent = 0; sent < bytes; sent += piece.length)
         connection.sendBody(piece, sent + piece.length === bytes)
       const before = connection.unsentBytes
@@ -689,7 +689,7 @@ t.test('a backend that reads nothing more of the request has the idle timeout', 
   connection.send(call)
   const server = await backend.connection()
   server.socket.pause()
-  await turn()
+  await tick()
   connection.sendBody(Buffer.alloc(bytes), true)
   pass(15 * SECOND, connection)
   t.equal(call.failure, undefined, 'beyond the reply timeout')
@@ -714,7 +714,7 @@ for (const secure of [false, true])
       const server = await backend.connection()
       await server.request()
       server.socket.pause()
-      await turn()
+      await tick()
       connection.sendBody(Buffer.alloc(100_000), false)
       // What is written next fails at once, before the reply is read.
       await until(() => connection.unsentBytes === 0)

@@ -9,6 +9,7 @@ import {
   UNTIL_CLOSE,
 } from '../../../../core/upstream/http1/reply-head.ts'
 import { REPLIES } from '../../../fixtures/replies.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 function parse(text: string, memory: LineMemory = []): ReplyHead & { result: number | string } {
   const head = createReplyHead()
@@ -73,7 +74,7 @@ t.test('remembered lines change nothing', async (t) => {
         )
       })
     }),
-    { numRuns: 500 },
+    { numRuns: toRuns(500) },
   )
   const memory: LineMemory = []
   parse(`${OK}Content-Length: 2\r\nA: 1\r\n\r\n`, memory)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Pool, type PoolOptions } from '../../../../core/upstream/pool/pool.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
 import { Collector } from '../../../fixtures/collector.ts'
-import { openRawBackend, turn, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
 
 const SECOND = 1000
 
@@ -160,7 +160,7 @@ t.test(
     await server.request()
     server.reply()
     await first.done
-    await turn()
+    await tick()
     server.socket.destroy()
     const second = dispatch(pool, '/', 'POST')
     const next = await backend.connection(1)
@@ -225,7 +225,7 @@ t.test(
     const two = await backend.connection(1)
     await one.request(3)
     await two.request(3)
-    await turn()
+    await tick()
     t.equal(pool.size, 2)
     t.strictSame([one.requests, two.requests], [3, 3])
     one.reply('0')
@@ -250,12 +250,12 @@ t.test('pipelined calls do not keep out one that wants a connection for itself',
   const behind = dispatch(pool, '/behind')
   const server = await backend.connection()
   await server.request()
-  await turn()
+  await tick()
   t.equal(server.requests, 1, 'what comes later waits behind it')
   server.reply()
   await server.request(2)
   t.match(server.text, /POST \/post /)
-  await turn()
+  await tick()
   t.equal(server.requests, 2, 'nothing is written behind a call that must not be repeated')
   server.reply('posted')
   await post.done

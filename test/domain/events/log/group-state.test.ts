@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { formatGroupState, parseGroupState } from '../../../../domain/events/log/group-state.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 const offset = fc.integer({ min: 1, max: 11_000 })
 
@@ -24,7 +25,7 @@ t.test('a state is what it was', (t) => {
         })
       },
     ),
-    { numRuns: 100 },
+    { numRuns: toRuns(100) },
   )
   t.end()
 })

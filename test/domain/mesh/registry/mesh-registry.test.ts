@@ -4,7 +4,7 @@ import type { Registry, Service } from '../../../../core/contracts/registry.ts'
 import { createNetwork } from '../../../../domain/mesh/network.ts'
 import { formatVersions } from '../../../../domain/mesh/registry/entry.ts'
 import { testRegistry } from '../../../contracts/registry.ts'
-import { turn } from '../../../fixtures/raw-backend.ts'
+import { tick } from '../../../fixtures/raw-backend.ts'
 import { makeNode, makeService, replaceServices } from '../../../fixtures/services.ts'
 
 t.test('what is registered here is told as by the registry that holds it', async (t) => {
@@ -61,7 +61,7 @@ for (const later of [false, true])
     t.strictSame([await find(), await list()], [['v2@own:1'], ['v2@own:1']], 'from then on')
     t.strictSame(memory.getService('s'), [own], 'which is registered there')
     await registry.deregister!(own)
-    await turn()
+    await tick()
     t.strictSame(
       [await find(), await list()],
       [
@@ -102,7 +102,7 @@ t.test('a service that is known here and does not run is called where it does', 
     { service: 's' },
   )
   const isTold = async (...texts: string[]): Promise<void> => {
-    await turn()
+    await tick()
     t.strictSame([await find(), [...told.values()].sort()], [texts, texts])
   }
   t.strictSame(await find(), ['v2@'], 'it is known')

@@ -5,8 +5,9 @@ import type { Registry, RegistryEvent, Service } from '../../../../core/contract
 import { follow } from '../../../../core/registry/merge-versions.ts'
 import { createNetwork } from '../../../../domain/mesh/network.ts'
 import { formatVersions } from '../../../../domain/mesh/registry/entry.ts'
-import { turn, until } from '../../../fixtures/raw-backend.ts'
+import { tick, until } from '../../../fixtures/raw-backend.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 /** Which of the watches of a registry tells a turn late. */
 type Late = 'none' | 'of all' | 'of one'
@@ -78,7 +79,7 @@ t.test('whoever watches learns what whoever asks is told, whatever comes and goe
         const own = makeService('s', [`own-${version}:1`], version)
         if (what === 'register') memory.register(own)
         else if (what === 'deregister') memory.deregister(own)
-        else if (what === 'wait') await turn()
+        else if (what === 'wait') await tick()
         else if (what === 'ask') {
           events = []
           const answer = await registry.getService('s')
@@ -86,7 +87,7 @@ t.test('whoever watches learns what whoever asks is told, whatever comes and goe
         } else
           table.learn(what, 's', version === '' ? undefined : theirs(what, ...version.split(' ')))
       }
-      for (let turns = 0; turns < 4; turns++) await turn()
+      for (let turns = 0; turns < 4; turns++) await tick()
       const asked = await registry.getService('s')
       const sort = (services: readonly Service[]) => services.map(toText).sort().join(' ')
       stop()
@@ -95,7 +96,7 @@ t.test('whoever watches learns what whoever asks is told, whatever comes and goe
       if (sort(picture) !== sort(asked)) throw new Error(`${sort(picture)} is not ${sort(asked)}`)
     },
   )
-  await fc.assert(property, { numRuns: 600 })
+  await fc.assert(property, { numRuns: toRuns(600) })
 })
 
 t.test('a registry that is away while a service changes hands is asked again', async (t) => {

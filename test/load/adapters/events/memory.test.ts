@@ -2,9 +2,10 @@ import t from 'tap'
 import { createMemoryEvents } from '../../../../adapters/events/memory.ts'
 import { testEvents } from '../../../contracts/events.ts'
 import { testEventsModel } from '../../../contracts/events-model.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 testEvents(t, () => ({ adapter: createMemoryEvents() }))
-testEventsModel(t, () => ({ adapter: createMemoryEvents() }), { numRuns: 500 })
+testEventsModel(t, () => ({ adapter: createMemoryEvents() }), { numRuns: toRuns(500) })
 
 t.test('with more than it may keep it is full, and reading goes on', async (t) => {
   const adapter = createMemoryEvents({ maxBytes: 10_000 })

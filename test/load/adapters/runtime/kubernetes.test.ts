@@ -16,14 +16,14 @@ import {
   type Collection,
   openKubernetesApi,
 } from '../../../fixtures/kubernetes-api.ts'
-import { type Copy, startKubelet } from '../../../fixtures/kubernetes-kubelet.ts'
+import { type PodInstance, startKubelet } from '../../../fixtures/kubernetes-kubelet.ts'
 import { makeSlice } from '../../../fixtures/kubernetes-objects.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 
 /** Environments of the copies so far, by the name of their pod. */
-const told = new Map<string, Copy>()
-const held: Copy[] = []
-const IMAGES: Readonly<Record<string, (copy: Copy) => void>> = {
+const told = new Map<string, PodInstance>()
+const held: PodInstance[] = []
+const IMAGES: Readonly<Record<string, (copy: PodInstance) => void>> = {
   serves(copy) {
     told.set(copy.pod, copy)
     for (const line of ['one', 'two', 'three']) copy.write(line)

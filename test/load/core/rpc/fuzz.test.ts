@@ -10,9 +10,9 @@ import { forwardCall } from '../../../../core/rpc/proxy-call.ts'
 import { ClientConnection } from '../../../../core/rpc/ws/client-connection.ts'
 import { ServerConnection } from '../../../../core/rpc/ws/server-connection.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'
-import { turn } from '../../../fixtures/raw-backend.ts'
+import { tick } from '../../../fixtures/raw-backend.ts'
 import {
-  createKeeper,
+  createTracker,
   fromHex,
   LinkSocket,
   RecordedCall,
@@ -20,6 +20,7 @@ import {
   TestSocket,
 } from '../../../fixtures/rpc.ts'
 import { createPools, makeService } from '../../../fixtures/services.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 const OWNER = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
 const FINAL = /^(reply|fail|lost|end|cancel)/
@@ -102,7 +103,7 @@ function serve(call: IncomingCall, n: number): void {
 t.test(
   'whatever a caller sends, its connection goes on or is closed with a code, and no other one is touched',
   async (t) => {
-    const other = { socket: new TestSocket(), ...createKeeper() }
+    const other = { socket: new TestSocket(), ...createTracker() }
     const bystander = new ServerConnection(other.dispatch)
     bystander.open(other.socket)
     bystander.onMessage(FROM_CALLER[0]!, true)
@@ -112,7 +113,7 @@ t.test(
       fc.property(input(FROM_CALLER), (messages) => {
         runs++
         const socket = new TestSocket()
-        const keeper = createKeeper()
+        const keeper = createTracker()
         const connection = new ServerConnection((call) => {
           keeper.dispatch(call)
           serve(call, keeper.calls.length)
@@ -143,7 +144,7 @@ t.test(
         const out = socket.sent.reduce((sum, { length }) => sum + length, 0)
         check(out <= bytes * 20 + 1000, `${out} bytes for ${bytes}`)
       }),
-      { numRuns: 5000 },
+      { numRuns: toRuns(5000) },
     )
     t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
     t.equal(other.socket.closed, undefined)
@@ -170,7 +171,7 @@ t.test(
           (stream, i) => new RecordedCall({ stream, more: i === 2, timeoutMs: 10_000 }),
         )
         for (const call of calls) connection.call(call)
-        await turn()
+        await tick()
         for (const message of messages) connection.onMessage(message, true)
         const silent = socket.closed === undefined || socket.closed.code === 1000
         check(silent || [1002, 1009].includes(socket.closed!.code), `code ${socket.closed?.code}`)
@@ -184,7 +185,7 @@ t.test(
           call.release()
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: toRuns(3000) },
     )
     t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
     t.equal(deadlines.size, 0)
@@ -219,7 +220,7 @@ const GIVES_UP = {
 /** A proxy with one connection to a node, whose program keeps the calls. */
 function openProxied(highBytes?: number) {
   const [near, far] = LinkSocket.pair(highBytes)
-  const keeper = createKeeper()
+  const keeper = createTracker()
   const node = new ServerConnection(keeper.dispatch)
   const client = new ClientConnection(near, GIVES_UP)
   near.receiver = client
@@ -258,23 +259,23 @@ t.test(
         connection.open(socket)
         for (const message of messages) connection.onMessage(message, true)
         if (connection.closed) closed++
-        for (let i = 0; i < 4; i++) await turn()
+        for (let i = 0; i < 4; i++) await tick()
         check(!client.closed && !node.closed, 'the connection to the node was closed')
         forwarded += keeper.calls.length - 1
         connection.close()
-        for (let i = 0; i < 4; i++) await turn()
+        for (let i = 0; i < 4; i++) await tick()
         check(
           keeper.calls.slice(1).every(({ over }) => over),
           'a call is not over',
         )
         check(active() === 1, `${active()} calls are counted`)
         keeper.calls[0]!.reply('', 'well')
-        for (let i = 0; i < 4; i++) await turn()
+        for (let i = 0; i < 4; i++) await tick()
         check(bystander.connection.pending === 0, 'another caller was touched')
         check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller has no answer')
         client.close('')
       }),
-      { numRuns: 1000 },
+      { numRuns: toRuns(1000) },
     )
     t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
     t.ok(forwarded > 500, `${forwarded} calls`)
@@ -301,11 +302,11 @@ t.test(
           (stream, i) => new RecordedCall({ stream, more: i === 2, timeoutMs: 10_000 }),
         )
         for (const call of calls) caller.call(call)
-        for (let i = 0; i < 4; i++) await turn()
+        for (let i = 0; i < 4; i++) await tick()
         for (const message of messages) client.onMessage(message, true)
         if (client.closed) closed++
         client.close('end of test')
-        for (let i = 0; i < 4; i++) await turn()
+        for (let i = 0; i < 4; i++) await tick()
         check(!caller.closed && !connection.closed, 'the connection to the caller was closed')
         for (const { events } of calls) {
           const finals = events.filter((event) => FINAL.test(event)).length
@@ -314,7 +315,7 @@ t.test(
         }
         caller.close('')
       }),
-      { numRuns: 1000, examples: [[[fromHex(GOAWAY_FROM_ALL)]]] },
+      { numRuns: toRuns(1000), examples: [[[fromHex(GOAWAY_FROM_ALL)]]] },
     )
     t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
     t.equal(deadlines.size, 0)
@@ -335,7 +336,7 @@ for (const between of ['', ' and a proxy between them'])
           async (steps, highBytes) => {
             const [near, far] = LinkSocket.pair(highBytes)
             const proxied = between === '' ? undefined : openProxied(highBytes)
-            const keeper = proxied?.keeper ?? createKeeper()
+            const keeper = proxied?.keeper ?? createTracker()
             const server = new ServerConnection(proxied?.dispatch ?? keeper.dispatch)
             const client = new ClientConnection(near, OWNER)
             near.receiver = client
@@ -377,9 +378,9 @@ for (const between of ['', ' and a proxy between them'])
                 if (how < 3) served.fail(new GatewayError('s', 500, 'x'))
                 else if (down[which] === 0) served.reply('', '.'.repeat(size))
                 else served.endData()
-              } else if (what >= 8) await turn()
+              } else if (what >= 8) await tick()
             }
-            for (let i = 0; i < 100; i++) await turn()
+            for (let i = 0; i < 100; i++) await tick()
             const isClosed = client.closed || server.closed || proxied?.client.closed
             check(!isClosed && !proxied?.node.closed, 'a connection was closed')
             for (const [i, call] of calls.entries()) {
@@ -404,12 +405,12 @@ for (const between of ['', ' and a proxy between them'])
             const running = keeper.calls.filter(({ over }) => !over).length
             check(proxied === undefined || proxied.active() === running, 'nodes are counted wrong')
             client.close('')
-            for (let i = 0; i < 4; i++) await turn()
+            for (let i = 0; i < 4; i++) await tick()
             proxied?.client.close('')
             check(relayMemory.usedBytes === 0, `${relayMemory.usedBytes} bytes are counted`)
           },
         ),
-        { numRuns: 300 },
+        { numRuns: toRuns(300) },
       )
       t.ok(delivered > 500, `${delivered} bodies`)
       t.ok(finished > 100, `${finished} calls`)

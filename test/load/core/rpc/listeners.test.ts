@@ -8,7 +8,7 @@ import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../../../../core/rpc/w
 import { ServerConnection } from '../../../../core/rpc/ws/server-connection.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
-import { createKeeper, RecordedCall } from '../../../fixtures/rpc.ts'
+import { createTracker, RecordedCall } from '../../../fixtures/rpc.ts'
 
 const LISTENERS = { uws: createUwsListener, node: createNodeListener }
 type Name = keyof typeof LISTENERS
@@ -112,7 +112,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: streams, cancelling, GOAWAY and the end of a connection`, async (t) => {
-    const { dispatch, calls, events } = createKeeper()
+    const { dispatch, calls, events } = createTracker()
     const { channel, connections } = await open(t, name, dispatch)
     const stream = send(channel, { stream: true, more: true, body: '' })
     const cancelled = send(channel)
@@ -136,7 +136,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
   })
 
   t.test(`${name}: a caller that breaks the rules is closed with 1002`, async (t) => {
-    const { dispatch, calls, events } = createKeeper()
+    const { dispatch, calls, events } = createTracker()
     const { channel, connections } = await open(t, name, dispatch)
     const call = send(channel)
     await until(() => calls.length === 1)

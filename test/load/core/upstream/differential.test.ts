@@ -8,6 +8,7 @@ import { NOT_OF_SERVICES } from '../../../../core/http/hop-by-hop.ts'
 import { Pool } from '../../../../core/upstream/pool/pool.ts'
 import { Collector } from '../../../fixtures/collector.ts'
 import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 
 /** What a client made of a reply; `refused` with the body it passed on before. */
 interface Verdict {
@@ -241,7 +242,7 @@ t.test('it does not matter where a reply is split', async (t) => {
         )
       },
     ),
-    { numRuns: 300 },
+    { numRuns: toRuns(300) },
   )
   t.pass('300 random splits')
 })

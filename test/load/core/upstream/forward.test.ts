@@ -10,7 +10,7 @@ import { GatewayError } from '../../../../core/errors.ts'
 import type { Exchange } from '../../../../core/exchange.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
 import { LISTENERS, openGateway } from '../../../fixtures/gateway.ts'
-import { openRawBackend, type RawBackend, turn, until } from '../../../fixtures/raw-backend.ts'
+import { openRawBackend, type RawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
 import { RawClient } from '../../../fixtures/raw-client.ts'
 
 const SERVICE = 'go.mx.api.app'
@@ -678,7 +678,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const got = createHash('sha256')
         for await (const chunk of message) {
           got.update(chunk)
-          await turn()
+          await tick()
         }
         t.equal(got.digest('hex'), hash(body), `down, ${framing}`)
       }
@@ -709,7 +709,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             sent += piece.length
             still = 0
           }
-          await turn()
+          await tick()
         }
         t.ok(sent < 24 * 1024 * 1024, `${framingOf(head)}: ${sent} bytes left the backend`)
         t.ok(process.memoryUsage().arrayBuffers - rss < 24 * 1024 * 1024)
@@ -740,7 +740,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             sent += piece.length
             still = 0
           }
-          await turn()
+          await tick()
         }
         t.ok(sent < 24 * 1024 * 1024, `${framing}: ${sent} bytes left the client`)
         socket.destroy()

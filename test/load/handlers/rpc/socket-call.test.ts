@@ -11,14 +11,14 @@ import {
   type MxServiceOptions,
   openMxService,
 } from '../../../fixtures/mx-service.ts'
-import { turn, until } from '../../../fixtures/raw-backend.ts'
+import { tick, until } from '../../../fixtures/raw-backend.ts'
 import {
   openRpcGateway,
   type RpcGateway,
   type RpcGatewayOptions,
 } from '../../../fixtures/rpc-gateway.ts'
 import { settled } from '../../../fixtures/streams.ts'
-import { refusedWebSocket } from '../../../fixtures/web-gateway.ts'
+import { rejectedWebSocket } from '../../../fixtures/web-gateway.ts'
 
 /** What the sockets between a service and a client that does not read may hold, messages of 1 KiB. */
 const HELD_MAX = 40_000
@@ -320,7 +320,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ['/greeter/count?to=1', { 'content-type': 'application/proto-rpc' }, 415, {}],
     ]
     for (const [path, headers, status, error] of rows) {
-      const refusal = await refusedWebSocket(port, { path, headers })
+      const refusal = await rejectedWebSocket(port, { path, headers })
       t.equal(refusal.status, status, path)
       t.match(JSON.parse(refusal.body), { Code: status, ...error })
     }
@@ -393,12 +393,12 @@ t.test('a service without a node that works is the last message', async (t) => {
 t.test('http: a service of the plain form takes one request', async (t) => {
   const { gateway, seen, service } = await open(t, {}, { protocol: 'http' })
   const late = await connect(t, gateway, 'quiet')
-  await turn()
+  await tick()
   t.same(service.calls, [], 'the call waits for it')
   late.send({ x: 1 })
   await until(() => late.messages.length === 1)
   late.socket.send('')
-  await turn()
+  await tick()
   t.equal(late.socket.readyState, WebSocket.OPEN, 'that there are no more needs no saying')
   late.send({ x: 2 })
   t.match(await late.closed, /^1011 Greeter\.Quiet takes one request/)

@@ -3,7 +3,7 @@ import { parseServerAddress } from '../../../../domain/mesh/address.ts'
 import { MAX_MESSAGE_BYTES } from '../../../../domain/mesh/limits.ts'
 import { createAdmission } from '../../../../services/network/admission.ts'
 import { createLink, type LinkEnd, type LinkOwner } from '../../../../services/network/link.ts'
-import { obey, openPeer, openRelay, type PeerEnd } from '../../../fixtures/network-peer.ts'
+import { answer, openPeer, openRelay, type PeerEnd } from '../../../fixtures/network-peer.ts'
 import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
 
 /** A link to an address, and what its owner was told. */
@@ -34,7 +34,7 @@ function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token =
 }
 
 t.test('a link stands once the peer was heard, and its cost is known', async (t) => {
-  const peer = await openPeer(t, obey)
+  const peer = await openPeer(t, answer)
   const { link, events } = open(t, peer.address)
   t.equal(link.state, 'connecting')
   await link.settled()
@@ -71,7 +71,7 @@ t.test('what a peer should not say ends the link, and it is tried again', async 
     [(end) => end.call.endData(), /^it ended the stream$/],
   ]
   for (const [speak, reason] of cases) {
-    const peer = await openPeer(t, obey)
+    const peer = await openPeer(t, answer)
     const { link, events, ends } = open(t, peer.address)
     await link.settled()
     speak(peer.links[0]!)
@@ -85,7 +85,7 @@ t.test('what a peer should not say ends the link, and it is tried again', async 
 })
 
 t.test('a peer that tells what no peer may tell is told apart from a fault', async (t) => {
-  const peer = await openPeer(t, obey)
+  const peer = await openPeer(t, answer)
   const { link, ends } = open(t, peer.address, {
     onUpdate() {
       throw new TypeError('too much')
@@ -110,7 +110,7 @@ t.test('routes before the link stands are none', async (t) => {
 })
 
 t.test('a server without the token receives no more than a proof', async (t) => {
-  const peer = await openPeer(t, obey)
+  const peer = await openPeer(t, answer)
   const { link, ends } = open(t, peer.address, {}, 'secret')
   await until(() => ends.length > 1)
   t.match(ends, [
@@ -130,7 +130,7 @@ t.test('a server without the token receives no more than a proof', async (t) => 
 })
 
 t.test('with the token on both sides it stands', async (t) => {
-  const peer = await openPeer(t, obey, { token: 'secret' })
+  const peer = await openPeer(t, answer, { token: 'secret' })
   const { link } = open(t, peer.address, {}, 'secret')
   await link.settled()
   t.equal(link.state, 'linked')
@@ -157,7 +157,7 @@ t.test('an address where no network is: why is told', async (t) => {
 })
 
 t.test('a link that is not needed is tried when it is woken', async (t) => {
-  const peer = await openPeer(t, obey)
+  const peer = await openPeer(t, answer)
   let refusal: string | undefined = 'there is one'
   const { link, events, ends } = open(t, peer.address, { refuse: () => refusal })
   await link.settled()
@@ -188,7 +188,7 @@ t.test('one that waits is tried at once when it is woken', async (t) => {
 })
 
 t.test('one that is said to be lost ends as if by itself, and is tried again', async (t) => {
-  const peer = await openPeer(t, obey)
+  const peer = await openPeer(t, answer)
   const { link, events, ends } = open(t, peer.address)
   link.lose('not there yet')
   t.equal(link.state, 'connecting')
@@ -202,7 +202,7 @@ t.test('one that is said to be lost ends as if by itself, and is tried again', a
 })
 
 t.test('a line that carries nothing any more is heard dead in some seconds', async (t) => {
-  const peer = await openPeer(t, obey)
+  const peer = await openPeer(t, answer)
   const relay = await openRelay(t, peer.port)
   const { link, events, ends } = open(t, `127.0.0.1:${relay.port}`)
   await link.settled()

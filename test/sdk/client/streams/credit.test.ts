@@ -1,7 +1,7 @@
 import t from 'tap'
 import { WINDOW_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { Credit, VALUE_COST } from '../../../../sdk/client/streams/credit.ts'
-import { turn } from '../../../fixtures/raw-backend.ts'
+import { tick } from '../../../fixtures/raw-backend.ts'
 
 t.test('64 values, then only as many as were consumed', async (t) => {
   let grants = 0
@@ -9,11 +9,11 @@ t.test('64 values, then only as many as were consumed', async (t) => {
   for (let i = 0; i < 64; i++) t.ok(credit.take(VALUE_COST))
   t.notOk(credit.take(VALUE_COST))
   for (let i = 0; i < 31; i++) credit.consumed(VALUE_COST)
-  await turn()
+  await tick()
   t.equal(grants, 0, 'in halves of the window, not one by one')
   credit.consumed(VALUE_COST)
   t.equal(grants, 0, 'in a later turn')
-  await turn()
+  await tick()
   t.equal(grants, 1)
   for (let i = 0; i < 32; i++) t.ok(credit.take(VALUE_COST))
   t.notOk(credit.take(VALUE_COST))
@@ -27,11 +27,11 @@ t.test('what was consumed before it was asked for counts', async (t) => {
     credit.take(VALUE_COST)
     credit.consumed(VALUE_COST)
   }
-  await turn()
+  await tick()
   t.equal(grants, 0, 'nobody waits')
   t.notOk(credit.take(VALUE_COST))
   t.notOk(credit.take(VALUE_COST))
-  await turn()
+  await tick()
   t.equal(grants, 1)
   t.ok(credit.take(VALUE_COST))
 })
@@ -42,11 +42,11 @@ t.test('one body may overdraw the window, and is to be consumed before another',
   t.ok(credit.take(10 * WINDOW_BYTES))
   t.notOk(credit.take(1))
   credit.consumed(9 * WINDOW_BYTES)
-  await turn()
+  await tick()
   t.equal(grants, 1)
   t.notOk(credit.take(1), 'the debt comes first')
   credit.consumed(WINDOW_BYTES)
-  await turn()
+  await tick()
   t.equal(grants, 2)
   t.ok(credit.take(1))
 })
@@ -56,7 +56,7 @@ t.test('no more is granted than was sent', async (t) => {
   t.ok(credit.take(WINDOW_BYTES))
   t.notOk(credit.take(1))
   credit.consumed(5 * WINDOW_BYTES)
-  await turn()
+  await tick()
   t.ok(credit.take(WINDOW_BYTES))
   t.notOk(credit.take(1))
 })

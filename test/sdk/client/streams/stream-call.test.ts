@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
 import type { Dispatch } from '../../../../core/rpc/call.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
-import { createKeeper } from '../../../fixtures/rpc.ts'
+import { createTracker } from '../../../fixtures/rpc.ts'
 import { openRpcService } from '../../../fixtures/rpc-service.ts'
 import { openClient, openRegistry, registerPorts } from '../../../fixtures/sdk-services.ts'
 
@@ -16,7 +16,7 @@ async function open(t: Test, ...dispatches: Dispatch[]) {
 }
 
 t.test('requests sent before there is a connection arrive, in order', async (t) => {
-  const { dispatch, events } = createKeeper()
+  const { dispatch, events } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream<number>('greeter', 'A.B')
   const sent = [1, 2, 3].map((n) => stream.send(n))
@@ -28,7 +28,7 @@ t.test('requests sent before there is a connection arrive, in order', async (t) 
 })
 
 t.test('a stream that ends without a request is still one', async (t) => {
-  const { dispatch, events, calls } = createKeeper()
+  const { dispatch, events, calls } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream('greeter', 'A.B')
   stream.end()
@@ -39,7 +39,7 @@ t.test('a stream that ends without a request is still one', async (t) => {
 })
 
 t.test('one request travels with the call', async (t) => {
-  const { dispatch, bodies, calls } = createKeeper()
+  const { dispatch, bodies, calls } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream('greeter', 'A.B', { to: 3 })
   await until(() => calls.length === 1)
@@ -48,7 +48,7 @@ t.test('one request travels with the call', async (t) => {
 })
 
 t.test('a node that takes no connection: the next one', async (t) => {
-  const { dispatch, events } = createKeeper()
+  const { dispatch, events } = createTracker()
   const { client, services, registry, ports } = await open(t, dispatch)
   registerPorts(registry, 'greeter', [1, ...ports])
   for (let i = 0; i < 4; i++) {
@@ -98,7 +98,7 @@ t.test('a reply that is no JSON ends the stream', async (t) => {
 })
 
 t.test('a request beyond the longest is refused, the others go on', async (t) => {
-  const { dispatch, events } = createKeeper()
+  const { dispatch, events } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream('greeter', 'A.B')
   await stream.send(1)

@@ -1,6 +1,6 @@
 // Decision 32: a login reaches `auth` whatever the rules say, and only an operator gets through where they deny it.
 import t from 'tap'
-import { openAuthServer } from '../../../fixtures/auth-doors.ts'
+import { openAuthServer } from '../../../fixtures/auth-endpoints.ts'
 import { eventually } from '../../../fixtures/eventually.ts'
 
 t.setTimeout(60_000)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Registry } from '../../../../core/contracts/registry.ts'
-import { createOwnedChanges, withOwner } from '../../../../services/registry/nodes/node-owner.ts'
-import { openAuthServer } from '../../../fixtures/auth-doors.ts'
+import { createOwnerChanges, withOwner } from '../../../../services/registry/nodes/node-owner.ts'
+import { openAuthServer } from '../../../fixtures/auth-endpoints.ts'
 import { toRegistration } from '../../../fixtures/platform-registry.ts'
 import { openRegistry } from '../../../fixtures/sdk-services.ts'
 import { makeService } from '../../../fixtures/services.ts'
@@ -66,7 +66,7 @@ t.test('one of several accounts that take a free name at once gets it', async (t
       return found
     },
   }
-  const changeAsOwner = createOwnedChanges()
+  const changeAsOwner = createOwnerChanges()
   const take = (id: string, signal = new AbortController().signal) => {
     const account = {
       id,

@@ -7,7 +7,7 @@ import {
   type KubernetesApi,
   openKubernetesApi,
 } from '../../../../fixtures/kubernetes-api.ts'
-import { type Copy, startKubelet } from '../../../../fixtures/kubernetes-kubelet.ts'
+import { type PodInstance, startKubelet } from '../../../../fixtures/kubernetes-kubelet.ts'
 import { until } from '../../../../fixtures/raw-backend.ts'
 
 const WORKLOAD: Workload = {
@@ -20,15 +20,15 @@ interface Talking {
   readonly api: KubernetesApi
   readonly runtime: Runtime
   /** Copies as they were started. */
-  readonly copies: Copy[]
+  readonly copies: PodInstance[]
 }
 
 /** A workload whose copies write what the test says. */
 async function open(t: Test, instances = 1): Promise<Talking> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
-  const copies: Copy[] = []
-  const talks = (copy: Copy): void => {
+  const copies: PodInstance[] = []
+  const talks = (copy: PodInstance): void => {
     copies.push(copy)
     setImmediate(copy.listen)
   }

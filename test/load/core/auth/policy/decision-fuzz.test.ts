@@ -15,8 +15,9 @@ import { type Context, createContext } from '../../../../../sdk/context.ts'
 import { createAdmitLogin } from '../../../../../services/auth/accounts/admit-login.ts'
 import { mustBeReader } from '../../../../../services/config/tree/readers.ts'
 import { judgeNaively } from '../../../../fixtures/naive-rules.ts'
+import { toRuns } from '../../../../fixtures/property-runs.ts'
 
-const CASES = 100_000
+const CASES = toRuns(100_000)
 /** Calls with one pair of rule sets, of `mx` and of a tenant. */
 const CALLS = 2
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))

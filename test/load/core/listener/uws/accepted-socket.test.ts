@@ -4,7 +4,7 @@ import { createUwsListener } from '../../../../../core/listener/uws/listener.ts'
 import type { SocketReceiver } from '../../../../../core/listener/websocket/session.ts'
 import { testServerSocket } from '../../../../contracts/server-socket.ts'
 import { openListener } from '../../../../fixtures/open-listener.ts'
-import { closeOf, connectWebSocket, refusedWebSocket } from '../../../../fixtures/web-gateway.ts'
+import { closeOf, connectWebSocket, rejectedWebSocket } from '../../../../fixtures/web-gateway.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -58,7 +58,7 @@ t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) =>
     { maxClientSockets: 1 },
   )
   const client = await connectWebSocket(t, port)
-  t.match(await refusedWebSocket(port), { status: 503, body: /max_client_websockets/ })
+  t.match(await rejectedWebSocket(port), { status: 503, body: /max_client_websockets/ })
   client.close()
   await gateway.idle()
   await connectWebSocket(t, port)

@@ -14,7 +14,7 @@ import {
   nextMessage,
   openBackendServer,
   openWebGateway,
-  refusedWebSocket,
+  rejectedWebSocket,
 } from '../../../../fixtures/web-gateway.ts'
 
 const KIB = 1024
@@ -104,7 +104,7 @@ t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) =>
   const { port } = await openWebGateway(t, createUwsListener, [backend.port], { listener })
   const first = await connectWebSocket(t, port)
   await connectWebSocket(t, port)
-  const { status, headers, body } = await refusedWebSocket(port)
+  const { status, headers, body } = await rejectedWebSocket(port)
   t.equal(status, 503)
   t.equal(headers['retry-after'], '1')
   t.match(JSON.parse(body).Detail, /2 are open \(max_client_websockets\).*trusted_proxies/)
@@ -124,7 +124,7 @@ t.test('counts no WebSocket whose handshake failed', async (t) => {
     [nobody, 502],
   ] as const) {
     const { port } = await openWebGateway(t, createUwsListener, [to.port], { listener })
-    for (let i = 0; i < 3; i++) t.equal((await refusedWebSocket(port)).status, status)
+    for (let i = 0; i < 3; i++) t.equal((await rejectedWebSocket(port)).status, status)
   }
 })
 

@@ -7,8 +7,8 @@ import type { Dispatch, OutgoingCall } from '../../../../../core/rpc/call.ts'
 import { deadlines } from '../../../../../core/rpc/deadlines.ts'
 import { Channel, type ChannelOptions } from '../../../../../core/rpc/ws/channel.ts'
 import { createCertificate } from '../../../../fixtures/certificates.ts'
-import { turn, until } from '../../../../fixtures/raw-backend.ts'
-import { createKeeper, RecordedCall } from '../../../../fixtures/rpc.ts'
+import { tick, until } from '../../../../fixtures/raw-backend.ts'
+import { createTracker, RecordedCall } from '../../../../fixtures/rpc.ts'
 import { openRpcService } from '../../../../fixtures/rpc-service.ts'
 
 const echo: Dispatch = (call) => call.reply('', call.body)
@@ -64,7 +64,7 @@ t.test(
   async (t) => {
     const service = await openRpcService(t, echo)
     const channel = openChannel(t, service.port)
-    await turn()
+    await tick()
     t.equal(service.sockets.length, 0)
     t.notOk(channel.connected)
     const calls = Array.from({ length: 1000 }, (_, i) => send(channel, { body: String(i) }))
@@ -113,7 +113,7 @@ t.test('frames of callers are masked with a key of zero', async (t) => {
 })
 
 t.test('a call with more bodies may be made before there is a connection', async (t) => {
-  const { dispatch, events, calls } = createKeeper()
+  const { dispatch, events, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const call = send(channel, { more: true, stream: true, body: '' })
@@ -197,7 +197,7 @@ t.test('what answers in another protocol is told apart from what is not well', a
 })
 
 t.test('a stream without a body stays one, also when it ends before it is sent', async (t) => {
-  const { dispatch, calls, events } = createKeeper()
+  const { dispatch, calls, events } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const stream = { stream: true, more: true, body: '' }
@@ -236,7 +236,7 @@ t.test('while it waits for a connection a call may be cancelled, and its time ru
 })
 
 t.test('more calls than may be under way are refused', async (t) => {
-  const { dispatch } = createKeeper()
+  const { dispatch } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port, { maxCalls: 2 })
   const calls = [send(channel), send(channel)]
@@ -248,7 +248,7 @@ t.test('more calls than may be under way are refused', async (t) => {
 })
 
 t.test('after GOAWAY a new connection takes the next calls, those under way go on', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const one = send(channel)
@@ -283,7 +283,7 @@ t.test('a node that turns every connection away is not asked for ever', async (t
 })
 
 t.test('a connection that is lost fails its calls; the next call makes another', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const one = send(channel)
@@ -301,7 +301,7 @@ t.test('a connection that is lost fails its calls; the next call makes another',
 t.test(
   'an end that has heard nothing for a while pings, and gives the connection up when nothing comes',
   async (t) => {
-    const { dispatch, calls } = createKeeper()
+    const { dispatch, calls } = createTracker()
     const service = await openRpcService(t, dispatch, { autoPong: false })
     let pings = 0
     const channel = openChannel(t, service.port, { pingAfterMs: 300 })
@@ -320,7 +320,7 @@ t.test(
 )
 
 t.test('a service whose long answer is on its way is alive, though no pong is', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch, { autoPong: false })
   const channel = openChannel(t, service.port, { pingAfterMs: 600 })
   const one = send(channel)
@@ -348,7 +348,7 @@ t.test('a service whose long answer is on its way is alive, though no pong is', 
 t.test(
   'a slow service that answers pings keeps its calls; without calls nothing is asked',
   async (t) => {
-    const { dispatch, calls } = createKeeper()
+    const { dispatch, calls } = createTracker()
     const service = await openRpcService(t, dispatch)
     let pings = 0
     const channel = openChannel(t, service.port, { pingAfterMs: 150 })
@@ -368,7 +368,7 @@ t.test(
 )
 
 t.test('a call that was lost may be handed to a channel again', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const refusing = openChannel(t, await closedPort())
   const channel = openChannel(t, service.port)
@@ -393,7 +393,7 @@ t.test('a call that was lost may be handed to a channel again', async (t) => {
 })
 
 t.test('drain lets what is under way end, and then closes', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const [one, two] = [send(channel), send(channel)]
@@ -417,7 +417,7 @@ t.test('drain lets what is under way end, and then closes', async (t) => {
 })
 
 t.test('close ends everything', async (t) => {
-  const { dispatch, calls, events } = createKeeper()
+  const { dispatch, calls, events } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const one = send(channel, { timeoutMs: 60_000 })
@@ -431,7 +431,7 @@ t.test('close ends everything', async (t) => {
 })
 
 t.test('several connections share the calls', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port, { connections: 3 })
   const all = () => service.connections.filter(({ pending }) => pending > 0).length
@@ -449,7 +449,7 @@ t.test('several connections share the calls', async (t) => {
 })
 
 t.test('a breach of the rules on one connection leaves the others alone', async (t) => {
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port, { connections: 2 })
   const all = () => service.connections.filter(({ pending }) => pending > 0).length
@@ -480,7 +480,7 @@ t.test('a connection without calls keeps no process alive', async (t) => {
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   // Those of the tests before are still being closed.
   await until(() => sockets() === 0)
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const one = send(channel)
@@ -502,7 +502,7 @@ t.test('calls in the background keep no process alive', async (t) => {
   const sockets = () =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   await until(() => sockets() === 0)
-  const { dispatch, calls } = createKeeper()
+  const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port, { background: true })
   const call = send(channel)

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { showToast } from './toast.tsx'
 
 /** Copies a text. */
-export function Copy({
+export function CopyButton({
   text,
   label = 'Copy',
 }: {

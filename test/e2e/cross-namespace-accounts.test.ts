@@ -1,6 +1,6 @@
 // Accounts in namespaces that are not theirs, at every door of a whole server.
 import t from 'tap'
-import { openAuthServer } from '../fixtures/auth-doors.ts'
+import { openAuthServer } from '../fixtures/auth-endpoints.ts'
 
 t.setTimeout(120_000)
 

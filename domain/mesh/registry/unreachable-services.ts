@@ -2,7 +2,7 @@ import type { Service } from '../../../core/contracts/registry.ts'
 import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from '../limits.ts'
 
 /** A service of other servers that cannot be reached. */
-export interface LostService {
+export interface UnreachableService {
   readonly name: string
   /** Its versions, without nodes. */
   readonly services: readonly Service[]
@@ -18,17 +18,17 @@ export interface LostService {
  * Services that are lost: kept for a day, and for 95 s once all servers that had them are reachable again. There are at most as many, and
  * as long ones, as one peer may announce; the oldest make room.
  */
-export interface LostServices {
-  readonly get: (name: string) => LostService | undefined
-  readonly list: () => LostService[]
+export interface UnreachableServices {
+  readonly get: (name: string) => UnreachableService | undefined
+  readonly list: () => UnreachableService[]
   /** @returns names of services that are forgotten for want of room. */
-  readonly add: (lost: LostService) => string[]
+  readonly add: (lost: UnreachableService) => string[]
   readonly release: (name: string) => void
   /** Forgets services. @returns their names. */
   readonly expire: () => string[]
 }
 
-export interface LostServicesOptions {
+export interface UnreachableServicesOptions {
   /** Whether there is a way to a server. */
   readonly isReachable: (server: string) => boolean
   /** Milliseconds that only grow. */
@@ -36,7 +36,7 @@ export interface LostServicesOptions {
 }
 
 interface Entry {
-  readonly lost: LostService
+  readonly lost: UnreachableService
   readonly sinceMs: number
   /** Since when all owners are reachable; undefined: some are not. */
   backMs: number | undefined
@@ -46,7 +46,7 @@ interface Entry {
 const BACK_MS = 95_000
 const LOST_MS = 24 * 60 * 60_000
 
-export function createLostServices({ isReachable, nowMs }: LostServicesOptions): LostServices {
+export function createUnreachableServices({ isReachable, nowMs }: UnreachableServicesOptions): UnreachableServices {
   /** The oldest first. */
   const entries = new Map<string, Entry>()
   let bytes = 0
@@ -56,7 +56,7 @@ export function createLostServices({ isReachable, nowMs }: LostServicesOptions):
     entries.delete(name)
   }
 
-  const toLost = ({ lost, sinceMs }: Entry): LostService => ({ ...lost, ageMs: nowMs() - sinceMs })
+  const toLost = ({ lost, sinceMs }: Entry): UnreachableService => ({ ...lost, ageMs: nowMs() - sinceMs })
 
   return {
     get: (name) => entries.get(name)?.lost,

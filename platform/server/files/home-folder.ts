@@ -3,9 +3,9 @@ import { SETTINGS } from '../../settings/settings.ts'
 import { toFolderPath } from './data-folder.ts'
 
 /** The folder of the files of whoever runs the server: the parent of the default data folder (specification: Authentication 10), and any other data folder itself. */
-export function toOwnFolder(dataFolder: string): string
-export function toOwnFolder(dataFolder: string | undefined): string | undefined
-export function toOwnFolder(dataFolder: string | undefined): string | undefined {
+export function toHomeFolder(dataFolder: string): string
+export function toHomeFolder(dataFolder: string | undefined): string | undefined
+export function toHomeFolder(dataFolder: string | undefined): string | undefined {
   return dataFolder && (isDefault(dataFolder) ? dirname(dataFolder) : dataFolder)
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from '../../../../domain/mesh/limits.ts'
-import { createLostServices } from '../../../../domain/mesh/registry/lost-services.ts'
+import { createUnreachableServices } from '../../../../domain/mesh/registry/unreachable-services.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
 const toLost = (name: string, bytes: number) => ({
@@ -13,7 +13,7 @@ const toLost = (name: string, bytes: number) => ({
 
 // How long they stay is tested with the registry (route-registry.test.ts).
 t.test('lost services have the bounds of one peer, and the oldest make room', async (t) => {
-  const lost = createLostServices({ isReachable: () => false, nowMs: () => 0 })
+  const lost = createUnreachableServices({ isReachable: () => false, nowMs: () => 0 })
   for (let i = 0; i < MAX_DESTINATIONS; i++) lost.add(toLost(`s${i}`, 1))
   t.equal(lost.list().length, MAX_DESTINATIONS)
   t.strictSame(lost.add(toLost('more', 1)), ['s0'])

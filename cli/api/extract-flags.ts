@@ -1,7 +1,7 @@
 import { CliError, EXIT } from '../ui/output.ts'
 
 /** Flags of a command among those of the gateway, whose settings are read from what is left. */
-export interface TakenFlags<N extends string> {
+export interface ExtractedFlags<N extends string> {
   readonly taken: { readonly [K in N]?: readonly string[] }
   readonly rest: readonly string[]
 }
@@ -12,10 +12,10 @@ export interface TakenFlags<N extends string> {
  * @param names by the flag, dashes included: the name it is taken as.
  * @throws {CliError} for one without a value.
  */
-export function takeFlags<N extends string>(
+export function extractFlags<N extends string>(
   words: readonly string[],
   names: Readonly<Record<string, N>>,
-): TakenFlags<N> {
+): ExtractedFlags<N> {
   const taken: { [K in N]?: string[] } = {}
   const rest: string[] = []
   for (let i = 0; i < words.length; i++) {

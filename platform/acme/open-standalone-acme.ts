@@ -14,7 +14,7 @@ import { readSecretKeys } from './secret-keys.ts'
  *
  * @throws {Error} with one line.
  */
-export async function openOwnAcme(settings: Settings, log: Log): Promise<TlsSource> {
+export async function openStandaloneAcme(settings: Settings, log: Log): Promise<TlsSource> {
   const closing = createClosing()
   try {
     const isInFolder = settings.store === 'lmdb'
