@@ -19,9 +19,12 @@ t.test('docs/auth.md lists every endpoint, and which are streams', async (t) => 
 })
 
 t.test('it lists every action the audit is told of', async (t) => {
-  const sources = ['auth-endpoints', 'account-endpoints', 'rule-endpoints', 'attempt-login'].map(
-    (name) => readFileSync(join(ROOT, `services/auth/${name}.ts`), 'utf8'),
-  )
+  const sources = [
+    'auth-endpoints',
+    'accounts/account-endpoints',
+    'rules/rule-endpoints',
+    'login-throttle',
+  ].map((name) => readFileSync(join(ROOT, `services/auth/${name}.ts`), 'utf8'))
   const actions = sources.flatMap((text) =>
     text.match(/'(account|rule|token|key|login)\.[a-z-]+'/g),
   )
