@@ -1,4 +1,4 @@
-// Publishing and delivering beside the bare client of NATS, in the same run: `npm run bench:broker [-- seconds rounds]`.
+// Publishing and delivering beside the bare client of NATS, in the same run: `npm run bench broker [-- seconds rounds]`.
 import { startNatsServer } from '../test/fixtures/nats.ts'
 import { findProgram } from '../test/fixtures/servers.ts'
 import { openBareNats } from './broker/bare-nats.ts'

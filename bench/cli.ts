@@ -1,4 +1,4 @@
-// How soon commands end: `npm run bench:cli [-- runs]`. Beside them node's own start, in the same interleaved run.
+// How soon commands end: `npm run bench cli [-- runs]`. Beside them node's own start, in the same interleaved run.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -75,7 +75,7 @@ try {
     const path = writeResult(
       'cli',
       title,
-      readOrigin('npm run bench:cli --', 'none'),
+      readOrigin('npm run bench cli --', 'none'),
       { runs, rows },
       table,
     )

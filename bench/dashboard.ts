@@ -1,4 +1,4 @@
-// How soon the dashboard is there: `npm run bench:dashboard [-- runs]`. A browser on the same machine, logged in, at first without
+// How soon the dashboard is there: `npm run bench dashboard [-- runs]`. A browser on the same machine, logged in, at first without
 // anything in its cache, then with it.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -130,7 +130,7 @@ try {
     const path = writeResult(
       'dashboard',
       title,
-      readOrigin('npm run bench:dashboard --', 'none'),
+      readOrigin('npm run bench dashboard --', 'none'),
       { runs, rows, files },
       table,
     )

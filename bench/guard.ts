@@ -1,4 +1,4 @@
-// Fails when mx costs more CPU per request, against nginx, than recorded: `npm run bench:guard`; `--record` writes the record.
+// Fails when mx costs more CPU per request, against nginx, than recorded: `npm run bench guard`; `--record` writes the record.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -24,7 +24,7 @@ async function main(): Promise<boolean> {
   const seconds = Number(values.seconds ?? 5)
   if (!isInstalled('wrk')) throw new Error('wrk is not installed: apt-get install wrk')
   if (values.record !== true && !existsSync(FILE)) {
-    throw new Error(`nothing is recorded in ${FILE}: npm run bench:guard -- --record`)
+    throw new Error(`nothing is recorded in ${FILE}: npm run bench guard -- --record`)
   }
   const base = nginx.version() === undefined ? uwsFloor : nginx
   const ratios: Record<string, number> = {}
@@ -66,7 +66,7 @@ main().then(
     process.exitCode = passed ? 0 : 1
   },
   (error) => {
-    process.stderr.write(`bench:guard: ${error instanceof Error ? error.message : error}\n`)
+    process.stderr.write(`bench guard: ${error instanceof Error ? error.message : error}\n`)
     process.exitCode = 1
   },
 )

@@ -1,4 +1,4 @@
-// What restarts cost requests: `npm run bench:restart [-- restarts] [requests a second]`. Fails when one is lost.
+// What restarts cost requests: `npm run bench restart [-- restarts] [requests a second]`. Fails when one is lost.
 
 import { readOrigin, writeResult } from './http/results.ts'
 import { guardGoals } from './report/goals.ts'
@@ -35,7 +35,7 @@ const head = [
 ]
 const table = `${[...head, ...lines].join('\n')}\n`
 const title = `${restarts} restarts under load`
-const origin = readOrigin('npm run bench:restart --', 'node:http')
+const origin = readOrigin('npm run bench restart --', 'node:http')
 const path = writeResult('restart', title, origin, { restarts, rate, rows }, table)
 process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
 guardGoals(

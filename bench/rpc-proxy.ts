@@ -1,4 +1,4 @@
-// A call as it is, through the RPC proxy and through the gateway, in the same run: `npm run bench:rpc-proxy [-- rounds seconds]`.
+// A call as it is, through the RPC proxy and through the gateway, in the same run: `npm run bench rpc-proxy [-- rounds seconds]`.
 import { execFileSync } from 'node:child_process'
 import { runWrk } from './http/load/wrk.ts'
 import { startRival } from './http/measure.ts'
@@ -123,7 +123,7 @@ try {
   ].join('\n')
   const note = `\n\n${CALLERS} callers, each waiting for its answer, ${rounds} interleaved rounds of ${seconds} s, medians.\n`
   const title = 'A call, 62 bytes of JSON: through the gateway, the RPC proxy, and direct'
-  const origin = readOrigin('npm run bench:rpc-proxy --', backend.describe(scenario))
+  const origin = readOrigin('npm run bench rpc-proxy --', backend.describe(scenario))
   const path = writeResult('rpc-proxy', title, origin, { rounds, seconds, measured }, table + note)
   process.stdout.write(`\n## ${title}\n\n${table}${note}\nWritten to ${path}.md and .json\n`)
 } finally {

@@ -1,4 +1,4 @@
-// How quick `mx run` and `mx kill` are, what services that run cost, and how logs keep up: `npm run bench:runtime [-- runs services seconds]`.
+// How quick `mx run` and `mx kill` are, what services that run cost, and how logs keep up: `npm run bench runtime [-- runs services seconds]`.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -165,7 +165,7 @@ try {
   const rows = figures.map(({ what, value, unit }) => `| ${what} | ${value} ${unit} |`)
   const table = `${['| what | figure |', '|---|--:|', ...rows].join('\n')}\n`
   const title = 'The runtime'
-  const origin = readOrigin('npm run bench:runtime --', 'none')
+  const origin = readOrigin('npm run bench runtime --', 'none')
   const path = writeResult('runtime', title, origin, { figures }, table)
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
   guardGoals(figures.filter(({ atMost, atLeast }) => atMost !== undefined || atLeast !== undefined))

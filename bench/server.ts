@@ -1,4 +1,4 @@
-// How soon `mx server` is ready, and what it takes: `npm run bench:server [-- starts]`. Beside it the gateway alone, in the same run.
+// How soon `mx server` is ready, and what it takes: `npm run bench server [-- starts]`. Beside it the gateway alone, in the same run.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ try {
   const head = ['| what | ready after ms, median | slowest | MB, most |', '|---|--:|--:|--:|']
   const table = `${[...head, ...lines].join('\n')}\n`
   const title = 'Start of the server'
-  const origin = readOrigin('npm run bench:server --', 'none')
+  const origin = readOrigin('npm run bench server --', 'none')
   const path = writeResult('server-start', title, origin, { starts, rows }, table)
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
   const servers = rows.filter(({ what }) => what !== GATEWAY)

@@ -1,4 +1,4 @@
-// What floods of request bytes cost the gateway and its other clients: `npm run bench:slow-backends [-- seconds]`. Fails when a goal is missed.
+// What floods of request bytes cost the gateway and its other clients: `npm run bench slow-backends [-- seconds]`. Fails when a goal is missed.
 import { availableParallelism, loadavg } from 'node:os'
 import { readOrigin, writeResult } from './http/results.ts'
 import { guardGoals } from './report/goals.ts'
@@ -42,7 +42,7 @@ const head = [
 const load = `Load average before: ${loadBefore!.toFixed(1)} on ${availableParallelism()} processors.`
 const table = `${load}\n\n${[...head, ...lines].join('\n')}\n`
 const title = 'Floods of request bytes'
-const origin = readOrigin('npm run bench:slow-backends --', 'node:http')
+const origin = readOrigin('npm run bench slow-backends --', 'node:http')
 const path = writeResult('slow-backends', title, origin, { seconds, loadBefore, rows }, table)
 process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
 const floods = rows.filter(({ kind, pace }) => pace === 'never' || kind === 'unfinished')

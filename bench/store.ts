@@ -1,4 +1,4 @@
-// The store beside Redis, in the same run: `npm run bench:store [-- records seconds rounds]`.
+// The store beside Redis, in the same run: `npm run bench store [-- records seconds rounds]`.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

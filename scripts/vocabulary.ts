@@ -95,7 +95,9 @@ function main(): void {
   const excess = findExcess(counts, baseline)
   for (const line of excess) console.error(line)
   if (excess.length === 0) return
-  console.error('Use the words of CONTRIBUTING.md, *Words*. `tsx scripts/vocabulary.ts --write` saves lower counts.')
+  console.error(
+    'Use the words of CONTRIBUTING.md, *Words*. `tsx scripts/vocabulary.ts --write` saves lower counts.',
+  )
   process.exitCode = 1
 }
 

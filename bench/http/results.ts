@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ROOT } from '../rivals/rival.ts'
 import { formatMachine, type Machine, readMachine } from './machine.ts'
 
-/** Where results lie. */
+/** Folder of the results: the last one of each scenario. */
 export const RESULTS: string = join(ROOT, 'bench/results')
 
 /** What stands at the head of every result. */
@@ -26,7 +26,7 @@ export function readOrigin(command: string, backend: string): Origin {
 }
 
 /**
- * Writes `<date>-<name>.json` and `.md`.
+ * Writes `<name>.json` and `.md` over those of the run before.
  *
  * @returns the path without its ending.
  */
@@ -38,7 +38,7 @@ export function writeResult(
   markdown: string,
 ): string {
   mkdirSync(RESULTS, { recursive: true })
-  const path = join(RESULTS, `${origin.date.slice(0, 10)}-${name}`)
+  const path = join(RESULTS, name)
   writeFileSync(`${path}.json`, `${JSON.stringify({ name, title, ...origin, ...data }, null, 2)}\n`)
   const origins = `${formatMachine(origin.machine)}.\n\nBackend: ${origin.backend}. Command: \`${origin.command}\`.`
   writeFileSync(

@@ -1,4 +1,4 @@
-// Micro-benchmarks: `npm run bench:micro`, or of some modules: `npm run bench:micro -- guard chain`.
+// Micro-benchmarks: `npm run bench micro`, or of some modules: `npm run bench micro -- guard chain`.
 import { bench, group, run } from 'mitata'
 import type { Micro } from './micro.ts'
 
@@ -75,7 +75,7 @@ main(process.argv.slice(2)).then(
     process.exitCode = passed ? 0 : 1
   },
   (error) => {
-    process.stderr.write(`bench:micro: ${error instanceof Error ? error.message : error}\n`)
+    process.stderr.write(`bench micro: ${error instanceof Error ? error.message : error}\n`)
     process.exitCode = error instanceof RangeError ? 2 : 1
   },
 )

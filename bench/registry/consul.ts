@@ -1,14 +1,14 @@
-// What a large Consul costs a gateway, between real processes: `npm run bench:consul [-- services nodes]`.
+// What a large Consul costs a gateway, between real processes: `npm run bench consul [-- services nodes]`.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readOrigin, writeResult } from '../http/results.ts'
 import { isInstalled, readUsage } from '../http/servers/processes.ts'
-import { untilAnswer } from './query.ts'
 import { makeLargeService, writeCatalog } from './catalog.ts'
 import { measureChanges } from './faults/changes.ts'
 import { type Figure, formatFigures, isFine } from './figures.ts'
 import { startService } from './processes/programs.ts'
+import { untilAnswer } from './query.ts'
 import { onStage, type Stage, startConsul, toText } from './stage.ts'
 
 const MIB = 1024 ** 2
@@ -139,7 +139,7 @@ async function main([services = '5000', nodes = '20']: readonly string[]): Promi
   const path = writeResult(
     'registry-consul',
     title,
-    readOrigin('npm run bench:consul --', 'one Consul agent'),
+    readOrigin('npm run bench consul --', 'one Consul agent'),
     { figures, passed },
     table,
   )
@@ -150,7 +150,7 @@ async function main([services = '5000', nodes = '20']: readonly string[]): Promi
 main(process.argv.slice(2)).then(
   (passed) => process.exit(passed ? 0 : 1),
   (error) => {
-    process.stderr.write(`bench:consul: ${error instanceof Error ? error.message : error}\n`)
+    process.stderr.write(`bench consul: ${error instanceof Error ? error.message : error}\n`)
     process.exit(1)
   },
 )

@@ -1,4 +1,4 @@
-// What faults of registries and nodes cost requests, between real processes: `npm run bench:faults -- [scenarios] [flags]`.
+// What faults of registries and nodes cost requests, between real processes: `npm run bench faults -- [scenarios] [flags]`.
 
 import { readOrigin, writeResult } from '../http/results.ts'
 import { isInstalled } from '../http/servers/processes.ts'
@@ -81,7 +81,7 @@ async function main(): Promise<boolean> {
   const path = writeResult(
     'registry-faults',
     'Faults of registries and nodes',
-    readOrigin('npm run bench:faults --', 'services of the SDK, Consul or the registry service'),
+    readOrigin('npm run bench faults --', 'services of the SDK, Consul or the registry service'),
     { options, outcomes, passed },
     text.join('\n') + note,
   )
@@ -92,7 +92,7 @@ async function main(): Promise<boolean> {
 main().then(
   (passed) => process.exit(passed ? 0 : 1),
   (error) => {
-    process.stderr.write(`bench:faults: ${error instanceof Error ? error.message : error}\n`)
+    process.stderr.write(`bench faults: ${error instanceof Error ? error.message : error}\n`)
     process.exit(error instanceof RangeError ? 2 : 1)
   },
 )

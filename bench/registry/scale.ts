@@ -1,4 +1,4 @@
-// What the registry's size costs a gateway, without sockets: `npm run bench:registry [-- services nodes]`.
+// What the registry's size costs a gateway, without sockets: `npm run bench registry [-- services nodes]`.
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { ServiceCache } from '../../core/registry/service-cache.ts'

@@ -1,7 +1,6 @@
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { openRegistry } from '../../sdk/registry/open-registry.ts'
 import { OTHER_CORES, toPinned } from '../http/servers/processes.ts'
-import { untilAnswer } from './query.ts'
 import type { Probe } from './probe.ts'
 import { type ConsulAgent, startConsulAgent } from './processes/consul-agent.ts'
 import {
@@ -11,6 +10,7 @@ import {
   startRegistryService,
   startService,
 } from './processes/programs.ts'
+import { untilAnswer } from './query.ts'
 
 /** Full name of the service that is asked. */
 export const KNOWN = 'go.mx.api.bench'

@@ -54,7 +54,7 @@ export function compareRatios(
     if (Object.hasOwn(recorded.ratios, name)) continue
     passed = false
     const figure = `${ratio.toFixed(2)} x ${now.against}`
-    lines.push(`FAIL ${name}: ${figure}, nothing is recorded: npm run bench:guard -- --record`)
+    lines.push(`FAIL ${name}: ${figure}, nothing is recorded: npm run bench guard -- --record`)
   }
   if (recorded.machine.cpu !== now.machine.cpu) {
     lines.push(`note: recorded on ${recorded.machine.cpu}, this is ${now.machine.cpu}`)

@@ -7,7 +7,7 @@ export type Row = Readonly<Record<string, string | number>>
 export function reportRows(name: string, title: string, how: string, rows: readonly Row[]): void {
   process.stdout.write(`${how}\n`)
   console.table(rows)
-  const { machine, ...origin } = readOrigin(`npm run bench:${name} --`, 'none')
+  const { machine, ...origin } = readOrigin(`npm run bench ${name} --`, 'none')
   // These programs run where the system has them run.
   const here = { ...origin, machine: { ...machine, pinned: false } }
   const path = writeResult(name, title, here, { how, rows }, `${how}.\n\n${formatRows(rows)}`)

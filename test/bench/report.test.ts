@@ -182,7 +182,7 @@ t.test('the guard fails on a scenario without a record', async (t) => {
   t.equal(passed, false)
   t.match(
     lines[1],
-    /^FAIL rpc: 0\.75 x nginx, nothing is recorded: npm run bench:guard -- --record$/,
+    /^FAIL rpc: 0\.75 x nginx, nothing is recorded: npm run bench guard -- --record$/,
   )
 })
 

@@ -4,8 +4,8 @@ import type { BalanceOptions } from '../../core/upstream/balance/balancer.ts'
 import { createRandomBits } from '../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import { TestExchange } from '../../sdk/testing.ts'
-import { makeUpstream } from '../fixtures/services.ts'
 import { toRuns } from '../fixtures/property-runs.ts'
+import { makeUpstream } from '../fixtures/services.ts'
 
 /** Requests that differ in everything a choice may look at. */
 const requests = Array.from(

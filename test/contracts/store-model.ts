@@ -83,7 +83,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** Whatever is done with a store in whatever order, it has what a plain list would. */
-export function testStoreModel(t: Test, create: () => Maybe<StoreAdapter>, numRuns: number = toRuns(100)): void {
+export function testStoreModel(
+  t: Test,
+  create: () => Maybe<StoreAdapter>,
+  numRuns: number = toRuns(100),
+): void {
   t.test('contract: a store has what a plain list of records would have', async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {

@@ -5,7 +5,7 @@ import t from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
 import type { EventsAdapter, EventTopic, StoredEvent } from '../../core/contracts/events.ts'
 import { type CrashingProcess, startCrashing } from '../fixtures/crash-process.ts'
-import { DEAD, GROUP, isPoison, RETENTION, makePayload, SHORT } from '../fixtures/event-load.ts'
+import { DEAD, GROUP, isPoison, makePayload, RETENTION, SHORT } from '../fixtures/event-load.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const WORKER = new URL('../fixtures/event-worker.ts', import.meta.url)

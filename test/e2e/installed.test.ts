@@ -89,10 +89,7 @@ t.test('packages that a plugin stands on have the classes of the gateway', async
   mkdirSync(refusing, { recursive: true })
   symlinkSync(join(modules, 'mx-gateway'), join(home, 'node_modules/mx-gateway'))
   writeFileSync(join(refusing, 'package.json'), '{"type":"module","exports":"./index.js"}')
-  writeFileSync(
-    join(refusing, 'index.js'),
-    `reject`,
-  )
+  writeFileSync(join(refusing, 'index.js'), `reject`)
   writeFileSync(
     join(home, 'sold-out.ts'),
     `import { refuse } from 'refusing'

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { countFailed, measureRestarts } from '../../bench/restart/measure-restarts.ts'
 
-// Few: `npm run bench:restart` does more. What a restart takes is mostly the half second in which connections that begin are let in, and the start of each process.
+// Few: `npm run bench restart` does more. What a restart takes is mostly the half second in which connections that begin are let in, and the start of each process.
 const KINDS = [
   { listener: 'uws', workers: 1, restarts: 4 },
   { listener: 'uws', workers: 2, restarts: 2 },

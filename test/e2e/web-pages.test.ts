@@ -101,7 +101,10 @@ for (const listener of ['uws', 'node']) {
       })
     }
     for (const headers of [{ origin: EVIL }, { host: 'evil.test' }] as Sent['headers'][]) {
-      const socket = await rejectedWebSocket(server.address.port, { path: '/config/watch', headers })
+      const socket = await rejectedWebSocket(server.address.port, {
+        path: '/config/watch',
+        headers,
+      })
       t.equal(socket.status, 403)
     }
     t.notOk(await isSet())

@@ -8,8 +8,8 @@ import { createServiceLog } from '../../sdk/log/service-log.ts'
 import { Bytes, Int64 } from '../../sdk/schema/schema-types.ts'
 import { createDispatcher } from '../../sdk/service/dispatch.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
-import { begin } from '../fixtures/served-calls.ts'
 import { toRuns } from '../fixtures/property-runs.ts'
+import { begin } from '../fixtures/served-calls.ts'
 
 const Everything = Type.Object({
   id: Type.Optional(Int64()),

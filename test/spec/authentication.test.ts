@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type AuthServer, type AuthEndpoint, openAuthServer } from '../fixtures/auth-endpoints.ts'
+import { type AuthEndpoint, type AuthServer, openAuthServer } from '../fixtures/auth-endpoints.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 

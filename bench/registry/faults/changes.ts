@@ -1,6 +1,6 @@
-import { untilAnswer } from '../query.ts'
 import type { Figure } from '../figures.ts'
 import { startService } from '../processes/programs.ts'
+import { untilAnswer } from '../query.ts'
 import { enlist, KNOWN, LATE, type Stage } from '../stage.ts'
 
 /** How long changes take to arrive at the gateway: a node of a service in use, and a service that was asked for in vain. */

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { untilAnswer } from '../query.ts'
 import { type Figure, toFailures } from '../figures.ts'
 import { startLoad } from '../load.ts'
 import type { FaultOptions } from '../options.ts'
 import { startService } from '../processes/programs.ts'
+import { untilAnswer } from '../query.ts'
 import { enlist, KNOWN, LATE, onStage, startConsul, toText } from '../stage.ts'
 
 const NODES = 2

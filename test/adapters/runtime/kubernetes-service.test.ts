@@ -4,7 +4,7 @@ import type { Store } from '../../../domain/store/store.ts'
 import type { RuntimeServiceOptions } from '../../../services/runtime/service.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
-import { type PodInstance, type Kubelet, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
+import { type Kubelet, type PodInstance, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
 import {
   type Left,
   makeLeft,

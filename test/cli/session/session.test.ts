@@ -14,8 +14,8 @@ import {
 import { writeConfig } from '../../../cli/state/config.ts'
 import { readCredentials, writeCredentials } from '../../../cli/state/tokens.ts'
 import { type AuthServer, openAuthServer } from '../../fixtures/auth-endpoints.ts'
-import { asUnprivilegedUser } from '../../fixtures/unprivileged-user.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+import { asUnprivilegedUser } from '../../fixtures/unprivileged-user.ts'
 
 interface Shell extends AuthServer {
   readonly folder: string

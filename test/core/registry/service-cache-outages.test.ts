@@ -6,8 +6,8 @@ import { ServiceCache } from '../../../core/registry/service-cache.ts'
 import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 import { createRemote, openDirectory, ports } from '../../fixtures/directories.ts'
-import { connectAll, createPools, makeNode, makeService } from '../../fixtures/services.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
+import { connectAll, createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
 const x = new TestExchange({ path: '/greeter' })
 

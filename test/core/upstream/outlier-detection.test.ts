@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { HEALTHY, type UpstreamNode } from '../../../core/upstream/node-health.ts'
 import { OutlierDetector } from '../../../core/upstream/outlier-detection.ts'
-import { makeUpstream } from '../../fixtures/services.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
+import { makeUpstream } from '../../fixtures/services.ts'
 
 const SECOND = 1000
 

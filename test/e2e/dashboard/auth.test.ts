@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
-import { openStalled } from '../../fixtures/stalled-connection.ts'
 import { ADMIN, type OpenServer, openServer } from '../../fixtures/server.ts'
+import { openStalled } from '../../fixtures/stalled-connection.ts'
 
 t.setTimeout(120_000)
 

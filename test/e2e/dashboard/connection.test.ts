@@ -5,10 +5,10 @@ import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { openEventsDashboard, publishMany } from '../../fixtures/dashboard-events.ts'
 import { eventually } from '../../fixtures/eventually.ts'
-import { openStalled } from '../../fixtures/stalled-connection.ts'
 import { startMirror } from '../../fixtures/mirror-service.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
+import { openStalled } from '../../fixtures/stalled-connection.ts'
 
 t.setTimeout(120_000)
 

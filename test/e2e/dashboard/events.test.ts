@@ -4,10 +4,10 @@ import type { Events } from '../../../sdk/events/events.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard, openSharedServer } from '../../fixtures/dashboard.ts'
 import {
+  consume,
   listTopics,
   openEventsDashboard,
   publishMany,
-  consume,
 } from '../../fixtures/dashboard-events.ts'
 
 t.setTimeout(120_000)

@@ -14,13 +14,13 @@ import {
   openMxService,
 } from '../../fixtures/mx-service.ts'
 import { PROBES } from '../../fixtures/probes.ts'
+import { toRuns } from '../../fixtures/property-runs.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
 import {
   openRpcGateway,
   type RpcGateway,
   type RpcGatewayOptions,
 } from '../../fixtures/rpc-gateway.ts'
-import { toRuns } from '../../fixtures/property-runs.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const ERROR_KEYS = ['Id', 'Code', 'Detail', 'Status']

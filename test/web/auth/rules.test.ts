@@ -1,5 +1,10 @@
 import t from 'tap'
-import { describeScope, findConsequence, formatResource, parseScopes } from '../../../web/auth/rules.ts'
+import {
+  describeScope,
+  findConsequence,
+  formatResource,
+  parseScopes,
+} from '../../../web/auth/rules.ts'
 
 t.test('scopes are said in words', (t) => {
   t.equal(describeScope('', 'mx'), 'everybody')

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Endpoint } from '../../../core/contracts/registry.ts'
 import { emptyDraft } from '../../../web/form/draft.ts'
 import { type Field, toField } from '../../../web/form/field.ts'
-import { readSchema, describeSchema, tidySchema } from '../../../web/form/read-schema.ts'
+import { describeSchema, readSchema, tidySchema } from '../../../web/form/read-schema.ts'
 import { toRequest } from '../../../web/form/to-request.ts'
 
 const ANY = { name: '', type: 'any', values: [] }

@@ -3,10 +3,10 @@ import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
 import { type Draft, OUT, setDraft, withText } from '../../../web/form/draft.ts'
 import { toField } from '../../../web/form/field.ts'
 import {
+  adoptRequest,
   openRequest,
   readRequest,
   type TypedRequest,
-  adoptRequest,
   toForm,
   toRaw,
 } from '../../../web/form/typed-request.ts'

@@ -43,7 +43,10 @@ t.test('a question gets the object that is answered', async (t) => {
 t.test('an answer that is no JSON object is an error', async (t) => {
   for (const body of ['', 'no', '[]', 'null', '7']) {
     const channel = await open(t, (call) => call.reply('', body))
-    await t.rejects(callRegistry(channel, 'GetService', {}, 1000), { code: 502, message: /no JSON object/ })
+    await t.rejects(callRegistry(channel, 'GetService', {}, 1000), {
+      code: 502,
+      message: /no JSON object/,
+    })
   }
 })
 

@@ -9,9 +9,9 @@ import { PlainCaller } from '../../../../core/rpc/http/caller.ts'
 import { formatMetadata } from '../../../../core/rpc/metadata.ts'
 import { Pool, type PoolOptions } from '../../../../core/upstream/pool/pool.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 import { openRawBackend, tick, until } from '../../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../../fixtures/rpc.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
 
 const SECOND = 1000
 const MAX_BYTES = 16 * 1024 * 1024

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { BalanceOptions, HashSource } from '../../../../core/upstream/balance/balancer.ts'
 import { TestExchange } from '../../../../sdk/testing.ts'
-import { makeUpstream } from '../../../fixtures/services.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
+import { makeUpstream } from '../../../fixtures/services.ts'
 
 const byPath: BalanceOptions = { kind: 'hash', hashOf: { from: 'path', name: '' } }
 const paths = Array.from({ length: 2000 }, (_, i) => new TestExchange({ path: `/greeter/${i}` }))

@@ -5,8 +5,8 @@ import {
   createDraw,
   createRandomBits,
 } from '../../../../core/upstream/balance/weighted.ts'
-import { makeUpstream } from '../../../fixtures/services.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
+import { makeUpstream } from '../../../fixtures/services.ts'
 
 const weights = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 12 })
 

@@ -8,8 +8,8 @@ import {
   type ReplyHead,
   UNTIL_CLOSE,
 } from '../../../../core/upstream/http1/reply-head.ts'
-import { REPLIES } from '../../../fixtures/replies.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
+import { REPLIES } from '../../../fixtures/replies.ts'
 
 function parse(text: string, memory: LineMemory = []): ReplyHead & { result: number | string } {
   const head = createReplyHead()

@@ -5,9 +5,9 @@ import type { Registry, RegistryEvent, Service } from '../../../../core/contract
 import { follow } from '../../../../core/registry/merge-versions.ts'
 import { createNetwork } from '../../../../domain/mesh/network.ts'
 import { formatVersions } from '../../../../domain/mesh/registry/entry.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 import { tick, until } from '../../../fixtures/raw-backend.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
 
 /** Which of the watches of a registry tells a turn late. */
 type Late = 'none' | 'of all' | 'of one'

@@ -10,6 +10,7 @@ import { forwardCall } from '../../../../core/rpc/proxy-call.ts'
 import { ClientConnection } from '../../../../core/rpc/ws/client-connection.ts'
 import { ServerConnection } from '../../../../core/rpc/ws/server-connection.ts'
 import { Upstream } from '../../../../core/upstream/upstream.ts'
+import { toRuns } from '../../../fixtures/property-runs.ts'
 import { tick } from '../../../fixtures/raw-backend.ts'
 import {
   createTracker,
@@ -20,7 +21,6 @@ import {
   TestSocket,
 } from '../../../fixtures/rpc.ts'
 import { createPools, makeService } from '../../../fixtures/services.ts'
-import { toRuns } from '../../../fixtures/property-runs.ts'
 
 const OWNER = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
 const FINAL = /^(reply|fail|lost|end|cancel)/

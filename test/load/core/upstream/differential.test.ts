@@ -7,8 +7,8 @@ import { Client } from 'undici'
 import { NOT_OF_SERVICES } from '../../../../core/http/hop-by-hop.ts'
 import { Pool } from '../../../../core/upstream/pool/pool.ts'
 import { Collector } from '../../../fixtures/collector.ts'
-import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
+import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
 
 /** What a client made of a reply; `refused` with the body it passed on before. */
 interface Verdict {
