@@ -9,16 +9,19 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm install --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm run build \
+    && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
+    && npm pack --ignore-scripts \
+    && mkdir /opt/mx \
+    && tar -xzf mx-gateway-*.tgz -C /opt/mx --strip-components=1
 
 FROM node:22-bookworm-slim
 ENV NODE_ENV=production \
     HOME=/data \
     MX_ADDRESS=:8080 \
     MX_WEB_ADDRESS=:8082
-COPY --from=build /src/package.json /src/LICENSE /src/README.md /opt/mx/
+COPY --from=build /opt/mx /opt/mx
 COPY --from=build /src/node_modules /opt/mx/node_modules
-COPY --from=build /src/dist /opt/mx/dist
 RUN chmod 755 /opt/mx/dist/cli/bundle/mx.js \
     && ln -s /opt/mx/dist/cli/bundle/mx.js /usr/local/bin/mx \
     && install -d -m 0700 -o 1000 -g 1000 /data

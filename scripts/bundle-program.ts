@@ -31,17 +31,25 @@ export async function bundleProgram(dist: string): Promise<void> {
     if (source === SCHEMA) return '../../core/schema.js'
     if (!isLazy || !source.startsWith('platform/') || source === VERSION) return undefined
     started.add(source)
-    return `../../bundle/${basename(source, '.ts')}.js`
+    return `../../bundle/${toEntryName(source)}.js`
   })
   // npm does so when it links the program, not when that is built again.
   await chmod(join(dist, 'cli/bundle/mx.js'), 0o755)
   const opened = ['sdk/index.ts', 'sdk/testing.ts', 'platform/registry.ts', BUILD_MAIN]
-  const entries = [...opened, ...started].map((source) => [basename(source, '.ts'), source])
+  const entries = [
+    ...opened.map((source) => [basename(source, '.ts'), source]),
+    ...[...started].map((source) => [toEntryName(source), source]),
+  ]
   await bundle(platform, Object.fromEntries(entries), (source) =>
     source === SCHEMA ? '../core/schema.js' : undefined,
   )
   const license = new URL('../../LICENSE.md', import.meta.resolve(JOSE))
   await copyFile(license, join(platform, `LICENSE-${JOSE}.md`))
+}
+
+/** `platform/gateway/run.ts` is `gateway-run`: two folders may have a file of one name. */
+function toEntryName(source: string): string {
+  return source.replace(/^platform\/|\.ts$/g, '').replaceAll('/', '-')
 }
 
 /**

@@ -7,7 +7,7 @@ import { ROOT } from '../scripts/root.ts'
 const MANIFEST = join(ROOT, 'package.json')
 
 t.test(
-  'the package holds what runs, and neither tests, bench nor traces of the build',
+  'the package has the bundles and the declarations of its entries, nothing else of the build',
   async (t) => {
     const cwd = t.testdir({
       'package.json': readFileSync(MANIFEST, 'utf8'),
@@ -15,7 +15,10 @@ t.test(
       docs: { 'services.md': '' },
       dist: {
         'tsconfig.tsbuildinfo': '{}',
-        cli: { 'main.js': '' },
+        bundle: { 'index.js': '', 'LICENSE-jose.md': '' },
+        cli: { 'main.js': '', 'main.d.ts': '', bundle: { 'mx.js': '', 'mx.js.map': '' } },
+        core: { 'schema.js': '', 'schema.d.ts': '', 'chain.js': '', http: { 'methods.d.ts': '' } },
+        node_modules: { tap: { 'index.js': '' } },
         sdk: { 'index.js': '', 'index.d.ts': '' },
         bench: { 'main.js': '' },
         examples: { 'start.js': '' },
@@ -26,20 +29,24 @@ t.test(
       },
     })
     const words = ['pack', '--dry-run', '--json', '--ignore-scripts']
-    const told = execFileSync('npm', words, {
+    const output = execFileSync('npm', words, {
       cwd,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     })
-    const [{ files }] = JSON.parse(told) as [{ files: { path: string }[] }]
+    const [{ files }] = JSON.parse(output) as [{ files: { path: string }[] }]
     t.same(files.map(({ path }) => path).sort(), [
       'README.md',
-      'dist/cli/main.js',
+      'dist/bundle/LICENSE-jose.md',
+      'dist/bundle/index.js',
+      'dist/cli/bundle/mx.js',
+      'dist/core/http/methods.d.ts',
+      'dist/core/schema.d.ts',
+      'dist/core/schema.js',
       'dist/dashboard/assets/index-a.js',
       'dist/dashboard/assets/index-a.js.br',
       'dist/dashboard/index.html',
       'dist/sdk/index.d.ts',
-      'dist/sdk/index.js',
       'docs/services.md',
       'package.json',
     ])
