@@ -13,12 +13,17 @@ const FILE_TIMEOUT_MS = 60_000
 
 // Bound to the root test: `t` itself is the subtest of a file as soon as one runs.
 const { test } = t
+const end = t.end
 t.setTimeout(0)
-// A loop of a failed test keeps the process alive after tap has reported it.
-process.once('SIGTERM', () => process.exit(1))
-for (const source of (process.env['MX_TESTS'] ?? '').split(' ')) {
-  void test(source, { timeout: FILE_TIMEOUT_MS }, async (file: Test) => {
-    Reflect.set(globalThis, CURRENT_TEST, file)
-    await import(pathToFileURL(join(ROOT, 'dist', source.replace(/tsx?$/, 'js'))).href)
-  })
-}
+const files = (process.env['MX_TESTS'] ?? '').split(' ')
+await Promise.all(
+  files.map((source) =>
+    test(source, { timeout: FILE_TIMEOUT_MS }, async (file: Test) => {
+      Reflect.set(globalThis, CURRENT_TEST, file)
+      await import(pathToFileURL(join(ROOT, 'dist', source.replace(/tsx?$/, 'js'))).href)
+    }),
+  ),
+)
+end()
+// A file that hung, or left something open, keeps the process alive.
+setTimeout(() => process.exit(), 1000).unref()

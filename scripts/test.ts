@@ -91,7 +91,6 @@ function start(
   // Reading source maps takes up to a tenth of a test's time: only the second run does.
   const words =
     times === 2 ? [RUN_AGAIN, name, process.execPath] : [process.execPath, '--enable-source-maps']
-  const startedAt = performance.now()
   const run = t.spawn('env', [options, ...words, isGroup ? GROUP : toCompiled(sources[0]!)], {
     name,
     cwd: ROOT,
@@ -104,7 +103,7 @@ function start(
     at: null,
   })
   if (isGroup) run.subtest?.parser.on('assert', ({ name, time }) => onEnd(name, time ?? 0))
-  else void run.then(() => onEnd(name, performance.now() - startedAt))
+  else void run.then(() => onEnd(name, run.subtest?.time ?? 0))
 }
 
 /** Leaves of TAP what a terminal shows: a line for each file, failures with their details, the sums. */

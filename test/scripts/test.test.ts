@@ -6,7 +6,11 @@ import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 
 /** A repository with the runner and these tests, by their names; nothing was compiled of an undefined one. */
-async function makeRepository(t: Test, tests: Readonly<Record<string, string | undefined>>) {
+async function makeRepository(
+  t: Test,
+  tests: Readonly<Record<string, string | undefined>>,
+  part: 'e2e' | 'lib' = 'e2e',
+) {
   const compiled = Object.entries(tests).flatMap(([name, text]) =>
     text === undefined ? [] : [[`${name}.test.js`, `import t from 'tap'\n${text}`] as const],
   )
@@ -17,25 +21,30 @@ async function makeRepository(t: Test, tests: Readonly<Record<string, string | u
     scripts: { 'run-again.sh': t.fixture('symlink', join(ROOT, 'scripts/run-again.sh')) },
     test: {
       'readme.md': '',
-      part: Object.fromEntries(Object.keys(tests).map((name) => [`${name}.test.ts`, ''])),
+      [part]: Object.fromEntries(Object.keys(tests).map((name) => [`${name}.test.ts`, ''])),
     },
     // The tap that was bundled with this test, where it was compiled.
     dist: {
       node_modules: t.fixture('symlink', join(ROOT, 'dist/node_modules')),
-      test: { part: { ...Object.fromEntries(compiled), 'stale.test.js': 'fail()' } },
+      test: { [part]: { ...Object.fromEntries(compiled), 'stale.test.js': 'fail()' } },
     },
   })
-  const outfile = join(folder, 'dist/scripts/test.js')
+  const outdir = join(folder, 'dist/scripts')
   const options = { bundle: true, packages: 'external', format: 'esm', platform: 'node' } as const
-  await build({ entryPoints: [join(ROOT, 'scripts/test.ts')], outfile, ...options })
+  const entryPoints = ['test', 'test-group'].map((name) => join(ROOT, `scripts/${name}.ts`))
+  await build({ entryPoints, outdir, ...options })
   // What runs this test is no concern of the runner in it.
   const env = Object.entries(process.env).filter(([name]) => !/^(TAP|NODE_OPTIONS$)/.test(name))
   return (...words: string[]) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [outfile, ...words], {
-      cwd: folder,
-      env: Object.fromEntries(env),
-      encoding: 'utf8',
-    })
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(outdir, 'test.js'), ...words],
+      {
+        cwd: folder,
+        env: Object.fromEntries(env),
+        encoding: 'utf8',
+      },
+    )
     return { status, stderr, files: stdout.match(/^(not )?ok .*\.test\.ts/gm), stdout }
   }
 }
@@ -46,11 +55,11 @@ t.test('it runs the tests that have a source, and counts what they checked', asy
     two: `t.pass('3', { skip: 'no server' })`,
   })
   const { status, files, stdout } = run()
-  t.same(files, ['ok 1 - test/part/one.test.ts', 'ok 2 - test/part/two.test.ts'])
+  t.same(files, ['ok 1 - test/e2e/one.test.ts', 'ok 2 - test/e2e/two.test.ts'])
   t.match(stdout, /^# \{ total: 3, pass: 2, skip: 1 \}$/m)
   t.equal(status, 0)
-  t.same(run('test/part/two.test.ts').files, ['ok 1 - test/part/two.test.ts'])
-  t.same(run('test/part', 'test/part/two.test.ts').files, files, 'each once')
+  t.same(run('test/e2e/two.test.ts').files, ['ok 1 - test/e2e/two.test.ts'])
+  t.same(run('test/e2e', 'test/e2e/two.test.ts').files, files, 'each once')
 })
 
 t.test('what fails, crashes or takes too long is a failure, and the others run', async (t) => {
@@ -62,10 +71,10 @@ t.test('what fails, crashes or takes too long is a failure, and the others run',
   })
   const { status, files, stdout, stderr } = run()
   t.same(files, [
-    'not ok 1 - test/part/crashes.test.ts',
-    'not ok 2 - test/part/fails.test.ts',
-    'not ok 3 - test/part/hangs.test.ts',
-    'ok 4 - test/part/works.test.ts',
+    'not ok 1 - test/e2e/crashes.test.ts',
+    'not ok 2 - test/e2e/fails.test.ts',
+    'not ok 3 - test/e2e/hangs.test.ts',
+    'ok 4 - test/e2e/works.test.ts',
   ])
   t.match(stdout, /^# \{ total: \d+, pass: 1, fail: \d+ \}$/m)
   t.match(stderr, /at once/)
@@ -79,11 +88,11 @@ t.test('when all run, one that fails runs once more, and both runs are told', as
       writeFileSync('seen', '')
       t.notOk(isFirst, 'the second time')`,
   })
-  t.equal(run('test/part').status, 1, 'named ones run once')
+  t.equal(run('test/e2e').status, 1, 'named ones run once')
   rmSync(join(t.testdirName, 'seen'))
   const { status, files, stdout } = run()
-  t.same(files, ['ok 1 - test/part/seldom.test.ts'])
-  t.match(stdout, /^ *# failed at first: test\/part\/seldom\.test\.ts$/m)
+  t.same(files, ['ok 1 - test/e2e/seldom.test.ts'])
+  t.match(stdout, /^ *# failed at first: test\/e2e\/seldom\.test\.ts$/m)
   t.match(stdout, /^ *# \| not ok 1 - the second time$/m)
   t.match(stdout, /^# \{ total: 1, pass: 1 \}$/m)
   t.equal(status, 0)
@@ -99,10 +108,56 @@ t.test('a test gets the options of node that its runner was given, and no loader
 t.test('a path that leads to no test, or to one not compiled: one line, status 1', async (t) => {
   const run = await makeRepository(t, { one: 't.pass()', new: undefined })
   const cases = [
-    ['test/none.test.ts', 'test/none.test.ts is not there: name files or folders below test/\n'],
-    ['test/readme.md', 'test/readme.md holds no test: they are test/**/*.test.ts\n'],
-    ['dist', 'dist holds no test: they are test/**/*.test.ts\n'],
-    ['test', 'test/part/new.test.ts is not compiled: run `npm run compile`\n'],
+    ['test/none.test.ts', 'not found: test/none.test.ts. Name files or folders below test/\n'],
+    ['test/readme.md', 'test/readme.md has no test/**/*.test.ts\n'],
+    ['dist', 'dist has no test/**/*.test.ts\n'],
+    ['test', 'test/e2e/new.test.ts is not compiled: run `npm run compile`\n'],
   ] as const
   for (const [path, stderr] of cases) t.match(run(path), { status: 1, stderr, stdout: '' })
+})
+
+t.test('unit tests share a process, also after one that fails, crashes or hangs', async (t) => {
+  const run = await makeRepository(
+    t,
+    {
+      crashes: `throw new Error('at once')`,
+      fails: 't.equal(1, 2)',
+      hangs: 't.setTimeout(300)\nt.test(() => new Promise(() => setInterval(() => {}, 1000)))',
+      process: `t.test('a', async (t) => t.match(process.argv[1], 'test-group.js'))`,
+    },
+    'lib',
+  )
+  const { status, stdout } = run('--unit')
+  t.same(stdout.match(/^ {4}(not )?ok .*\.test\.ts/gm), [
+    '    not ok 1 - test/lib/crashes.test.ts',
+    '    not ok 2 - test/lib/fails.test.ts',
+    '    not ok 3 - test/lib/hangs.test.ts',
+    '    ok 4 - test/lib/process.test.ts',
+  ])
+  t.equal(status, 1)
+})
+
+t.test('of unit tests only the files that failed run once more', async (t) => {
+  const run = await makeRepository(
+    t,
+    {
+      seldom: `import { existsSync, writeFileSync } from 'node:fs'
+        const isFirst = !existsSync('seen')
+        writeFileSync('seen', '')
+        t.notOk(isFirst, 'the second time')`,
+      works: 't.pass()',
+    },
+    'lib',
+  )
+  const { status, stdout } = run()
+  t.same(stdout.match(/^ {4}(not )?ok .*\.test\.ts/gm), ['    ok 1 - test/lib/seldom.test.ts'])
+  t.equal(status, 0)
+})
+
+t.test('an unknown flag is an error that names the flags', async (t) => {
+  const run = await makeRepository(t, { one: 't.pass()' })
+  t.match(run('--units'), {
+    status: 1,
+    stderr: 'unknown flag --units: there are --unit and --changed[=commit]\n',
+  })
 })

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
+import { acquireBuffer, isPooled, releaseBuffer } from '../../../../lib/io/buffer-pool.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
