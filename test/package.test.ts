@@ -52,3 +52,14 @@ t.test(
     ])
   },
 )
+
+t.test(
+  'of µWebSockets for Node.js 20 and 22, users get the version that tests run with',
+  async (t) => {
+    // Later versions need glibc 2.38, which Debian 12 does not have.
+    const { optionalDependencies } = JSON.parse(readFileSync(MANIFEST, 'utf8'))
+    const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
+    for (const name of ['@uwsjs/linux-x64-20', '@uwsjs/linux-x64-22'])
+      t.equal(optionalDependencies[name], packages[`node_modules/${name}`].version)
+  },
+)

@@ -25,6 +25,8 @@ export interface PeerTarget extends EgressTarget {
   readonly from: string
   /** Whether programs of this machine may supply loopback and other addresses of the machine. */
   readonly mayBeLocal: boolean
+  /** Whether the peer may name any public or private address: a server that knows `network_token`. @default false */
+  readonly isTrusted?: boolean
 }
 
 /** Where the keys of an issuer are, as its discovery document says. */
@@ -106,6 +108,7 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
     const isPlain = kind === 'public' || kind === 'private' || kind === 'this server'
     if (isPlain && text === from?.text) return undefined
     if (kind !== 'public' && kind !== 'private') return toDenial(kind, 'register_allow')
+    if (target.isTrusted === true) return undefined
     const where = from?.text ?? 'an unknown address'
     return { reason: `the request comes from ${where}`, remedy: toRemedy('register_allow') }
   }

@@ -10,7 +10,7 @@ export interface CheckedPeer extends Introduction {
 }
 
 /**
- * Checks where a server says that it is reached, which has not shown that it knows the network's token.
+ * Checks the address that a linking server advertises.
  *
  * @param from IP address that its link comes from.
  * @returns the introduction, without an address that is denied: no link is opened to that one. What a host name stands for may
@@ -18,16 +18,18 @@ export interface CheckedPeer extends Introduction {
  */
 export type CheckPeer = (peer: Introduction, from: string) => Promise<CheckedPeer>
 
+/** @param isTrusted whether peers know `network_token`: they may advertise any public or private address. */
 export function createPeerCheck(
   egress: Pick<EgressPolicy, 'resolvePeer'>,
   log: PluginLog,
+  isTrusted: boolean,
 ): CheckPeer {
   return async (peer, from) => {
     const address = parseServerAddress(peer.address)
     if (address === undefined) return peer
     const { host, port } = address
     try {
-      const target = { host, port, from, what: 'server address', mayBeLocal: true }
+      const target = { host, port, from, what: 'server address', mayBeLocal: true, isTrusted }
       const resolved = await egress.resolvePeer(target, NETWORK)
       return resolved.length === 0 ? peer : { ...peer, resolved }
     } catch (error) {

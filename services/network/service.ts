@@ -41,7 +41,7 @@ export interface NetworkServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly isOpen?: boolean
   /** Remembers services of other servers over a restart. @default they are forgotten */
   readonly store?: Store
-  /** Decides where servers may be that link without a token. @default anywhere */
+  /** Decides which addresses linking servers may advertise. @default any */
   readonly egress?: Pick<EgressPolicy, 'resolvePeer'>
 }
 
@@ -108,7 +108,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     table,
     links,
     log,
-    checkPeer: token === '' && egress !== undefined ? createPeerCheck(egress, log) : undefined,
+    checkPeer: egress && createPeerCheck(egress, log, token !== ''),
   })
   network.listen(accepted.changed)
   const known = store && createKnownServices({ store, network, log })

@@ -9,10 +9,10 @@ import { openServer } from '../../fixtures/server.ts'
 
 const egress = openEgress({ resolve: async () => ['192.0.2.7'] })
 
-async function check(address: string, from: string) {
+async function check(address: string, from: string, isTrusted = false) {
   const { log, lines } = createQuietLog('network')
   const peer = { id: 'b', address } as Introduction
-  const checked = await createPeerCheck(egress, log)(peer, from)
+  const checked = await createPeerCheck(egress, log, isTrusted)(peer, from)
   return { address: checked.address, resolved: checked.resolved, lines }
 }
 
@@ -35,6 +35,20 @@ t.test('no link goes to any other address, and the log says why', async (t) => {
     t.match(lines[0], /server address .* is denied by the outgoing address policy/)
   }
 })
+
+t.test(
+  'a server that knows the token may advertise another public or private address',
+  async (t) => {
+    const advertised = 'mx://192.0.2.8:8081'
+    t.equal((await check(advertised, '192.0.2.7', true)).address, advertised)
+    t.equal((await check('mx://10.0.0.8:8081', '192.0.2.7', true)).address, 'mx://10.0.0.8:8081')
+    for (const address of ['mx://169.254.169.254:80', 'mx://127.0.0.1:6379', 'mx://0.0.0.0:80']) {
+      const { lines, ...checked } = await check(address, '192.0.2.7', true)
+      t.equal(checked.address, '')
+      t.match(lines[0], /server address .* is denied by the outgoing address policy/)
+    }
+  },
+)
 
 t.test('the link back, and calls, go to the address that was checked', async (t) => {
   const local = openEgress({ registerAllow: ['loopback'], resolve: async () => ['127.0.0.1'] })
