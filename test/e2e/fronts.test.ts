@@ -279,7 +279,13 @@ async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promis
   t.equal(statuses.filter((status) => status !== 200).length, 0)
 }
 
-for (const [listener, front] of [['uws'], ['node'], ['uws', FRONTS[0]]] as const) {
+const KEEP_ALIVE_FRONTS = FRONTS.filter(({ name }) => /^(?:nginx|HAProxy|Caddy)$/i.test(name))
+const WAYS: readonly (readonly [listener: string, front?: Front])[] = [
+  ['uws'],
+  ['node'],
+  ...KEEP_ALIVE_FRONTS.map((front) => ['uws', front] as const),
+]
+for (const [listener, front] of WAYS) {
   const where = front === undefined ? '' : `, behind ${front.name}`
   t.test(
     `no POST is lost at the known idle limit of a backend: listener ${listener}${where}`,
