@@ -50,14 +50,24 @@ export function createAgent(
     // The library leaves an IPv6 address in its brackets, and would ask the DNS for it.
     ...(isIPv6(host) && { host }),
   })
-  shareReads(agent, onLost)
+  shareReads(agent)
+  let isDestroyed = false
+  const { destroy } = agent
+  agent.destroy = () => {
+    isDestroyed = true
+    destroy.call(agent)
+  }
   agent.on('free', (socket: Socket) => {
     if (known.has(socket)) return
     known.add(socket)
-    socket.once('end', onLost)
-    socket.once('close', (hadError) => {
-      if (hadError) onLost()
-    })
+    let isReported = false
+    const report = (): void => {
+      if (!isReported && !isDestroyed) onLost()
+      isReported = true
+    }
+    socket.once('end', report)
+    // Without an error, too: Node.js from 22 on destroys an idle socket that receives a response without a request.
+    socket.once('close', report)
   })
   return agent
 }
@@ -66,15 +76,14 @@ export function createAgent(
  * Has the connections of an agent read into the same memory: the parser copies what it takes from a read before the next one. By
  * itself Node.js takes 64 KiB for each read, however little comes, and of thousands of answers that lies around until it is collected.
  */
-function shareReads(agent: http.Agent, onLost: () => void): void {
+function shareReads(agent: http.Agent): void {
   const connect = agent.createConnection
   agent.createConnection = (options, done) => {
     const onread = {
       buffer: READ_BUFFER,
       callback(length: number): boolean {
         if (socket.emit('data', READ_BUFFER.subarray(0, length))) return true
-        // What nobody asked for must not be taken for the answer to the next question.
-        onLost()
+        // A response without a request must not become the response of the next request.
         socket.destroy()
         return true
       },
