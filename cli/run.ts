@@ -16,7 +16,7 @@ export async function runRun(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
   const { image, force = false } = flags
   const given = [...words, ...[flags.source, image].filter((one) => one !== undefined)]
-  if (given.length !== 1) throw usage(given)
+  if (given.length !== 1 || given[0] === '') throw usage(given.filter((one) => one !== ''))
   const typed = given[0]!
   const session = openSession(flags)
   try {

@@ -19,9 +19,9 @@ export async function runUpdate(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
   const { rollback = false } = flags
   const [typed = ''] = words
-  if (words.length !== 1)
+  if (words.length !== 1 || typed === '')
     throw usage(
-      words.length === 0
+      words.join('') === ''
         ? 'what is to be updated is missing'
         : `one at a time, got ${words.join(', ')}`,
     )

@@ -2,8 +2,8 @@ import type { ExplainedRequest, Explanation } from '../../platform/gateway/routi
 import { print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { explainAtServer, type ServerExplanation } from './explain-at-server.ts'
-import { formatExplanation } from './format-explanation.ts'
 import { extractFlags } from './extract-flags.ts'
+import { formatExplanation } from './format-explanation.ts'
 
 const FLAGS = {
   '-H': 'header',

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
+import { CliError, EXIT } from '../ui/output.ts'
 
 /** What is uploaded, and what of it runs. */
 export interface Project {
@@ -12,6 +13,9 @@ export interface Project {
 
 const PACKAGE = 'package.json'
 const REPOSITORY = '.git'
+/** Without a mark of a project in it. */
+const SYSTEM_FOLDER =
+  /^\/(?:$|(?:home|opt|root|srv|tmp|usr|var)$|(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|usr\/(?!src)[^/]+)(?:\/|$))/
 /** Files and folders that lie in the root of a project. */
 const MARKS = [
   'mx.yaml',
@@ -25,15 +29,30 @@ const MARKS = [
 
 /**
  * Finds the project that something lies in: the nearest folder with a {@link MARKS mark}, from its own upwards, else its
- * own; of a package that is a workspace, the folder that all of them are installed in. The home folder and those above it
- * are nobody's project: what is uploaded from there would be everything.
+ * own; of a package that is a workspace, the folder that all of them are installed in.
  *
  * @param path absolute, of a folder or a file.
+ * @throws {CliError} when the project would be the home folder, with its keys and tokens, a folder above it, or a folder of the system.
  */
 export function findProject(path: string, home: string = homedir()): Project {
   const own = statSync(path).isDirectory() ? path : dirname(path)
-  const root = findRoot(own, home) ?? own
+  const marked = findRoot(own, home)
+  const root = marked ?? own
+  if (isWithin(home, root)) throw cannotUpload(root, 'it holds your home folder')
+  if (marked === undefined && SYSTEM_FOLDER.test(root))
+    throw cannotUpload(root, 'it is a folder of the system')
   return { root, entrypoint: relative(root, path).replaceAll(sep, '/') }
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return `${path}${sep}`.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
+}
+
+function cannotUpload(root: string, why: string): CliError {
+  return new CliError(
+    `cannot upload ${root}: ${why}. Put the program in a folder of its own and run that`,
+    { status: EXIT.usage },
+  )
 }
 
 function findRoot(own: string, home: string): string | undefined {
@@ -51,7 +70,7 @@ function findRoot(own: string, home: string): string | undefined {
 /** A folder and those above it that may be a project. */
 function* climb(own: string, home: string): Generator<string, void, undefined> {
   for (let folder = own; ; folder = dirname(folder)) {
-    if (folder !== own && `${home}${sep}`.startsWith(`${folder}${sep}`)) return
+    if (folder !== own && isWithin(home, folder)) return
     yield folder
     if (folder === dirname(folder)) return
   }

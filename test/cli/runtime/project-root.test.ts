@@ -41,6 +41,21 @@ t.test('of a workspace the project is the folder all of them are installed in', 
   t.same(find('all/other'), { root: other, entrypoint: '' }, 'it is another repository')
 })
 
+t.test('rejects the home folder and folders above it', async (t) => {
+  const error = {
+    message: /^cannot upload .*: it holds your home folder\. Put the program/,
+    status: 2,
+  }
+  for (const path of ['.', '..', 'package.json']) t.throws(() => find(path), error)
+  t.throws(() => findProject('/', '/root'), error)
+})
+
+t.test('rejects folders of the system without a project in them', async (t) => {
+  const error = { message: /^cannot upload \/.*: it is a folder of the system\./ }
+  for (const path of ['/etc', '/etc/hostname', '/usr/bin', '/tmp', '/proc/self'])
+    t.throws(() => findProject(path, home), error)
+})
+
 t.test('the home folder is no project of what lies in it', async (t) => {
   t.same(find('loose/deep'), { root: join(home, 'loose', 'deep'), entrypoint: '' })
   t.same(find('loose/deep/main.js'), { root: join(home, 'loose', 'deep'), entrypoint: 'main.js' })
