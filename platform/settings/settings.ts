@@ -26,10 +26,10 @@ import {
 } from './server-values.ts'
 import {
   parseAcmeHosts,
-  parsePermissionUrl,
   parseCertFiles,
   parseDirectoryUrl,
   parseEmail,
+  parsePermissionUrl,
 } from './tls.ts'
 import {
   type Address,

@@ -1,7 +1,7 @@
 import { ANY } from '../../core/request/coercion/scalar-shapes.ts'
 import { parseSchema } from '../../core/request/coercion/schema-shape.ts'
 import type { Shape } from '../../core/request/coercion/shape.ts'
-import { isExact, isDouble, quoteNumbers } from '../../core/request/json/exact-json.ts'
+import { isDouble, isExact, quoteNumbers } from '../../core/request/json/exact-json.ts'
 import { parseInteger } from '../../core/request/json/int64.ts'
 import type { JsonValue, RestoreNumbers } from '../../core/request/json/json.ts'
 import type { CompiledSchema } from './schema.ts'

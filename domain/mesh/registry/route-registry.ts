@@ -3,8 +3,8 @@ import { createWatchers } from '../../../core/registry/event-hub.ts'
 import { findServerId, isShared, toServerKey } from '../names.ts'
 import type { Route, RouteTable } from '../routing-table.ts'
 import { parseVersions } from './entry.ts'
-import { createUnreachableServices } from './unreachable-services.ts'
 import type { FallbackServices } from './mesh-watch.ts'
+import { createUnreachableServices } from './unreachable-services.ts'
 
 export interface RouteRegistryOptions {
   readonly table: Pick<RouteTable, 'find' | 'findOwn' | 'keys'>

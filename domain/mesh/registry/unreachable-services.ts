@@ -46,7 +46,10 @@ interface Entry {
 const BACK_MS = 95_000
 const LOST_MS = 24 * 60 * 60_000
 
-export function createUnreachableServices({ isReachable, nowMs }: UnreachableServicesOptions): UnreachableServices {
+export function createUnreachableServices({
+  isReachable,
+  nowMs,
+}: UnreachableServicesOptions): UnreachableServices {
   /** The oldest first. */
   const entries = new Map<string, Entry>()
   let bytes = 0
@@ -56,7 +59,10 @@ export function createUnreachableServices({ isReachable, nowMs }: UnreachableSer
     entries.delete(name)
   }
 
-  const toLost = ({ lost, sinceMs }: Entry): UnreachableService => ({ ...lost, ageMs: nowMs() - sinceMs })
+  const toLost = ({ lost, sinceMs }: Entry): UnreachableService => ({
+    ...lost,
+    ageMs: nowMs() - sinceMs,
+  })
 
   return {
     get: (name) => entries.get(name)?.lost,

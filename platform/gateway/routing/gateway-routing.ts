@@ -11,7 +11,12 @@ import { findResolver, type ResolverContext } from '../find-resolver.ts'
 import { logOutage } from '../log-outage.ts'
 import { createDomainRouting } from './domain-routing.ts'
 import type { Domains } from './domains.ts'
-import { createRouting, type RegistryRouting, type Routing, type RoutingOptions } from './routing.ts'
+import {
+  createRouting,
+  type RegistryRouting,
+  type Routing,
+  type RoutingOptions,
+} from './routing.ts'
 
 export interface GatewayRoutingOptions {
   readonly settings: Settings

@@ -45,10 +45,13 @@ export function toAnswerError(
   if (UNKNOWN_TOKEN.test(text))
     return createConsulError(`${consul} does not know the token (ACL not found)`, { denied: true })
   if (isForeign(status, text)) {
-    return createConsulError(toNotConsulText(where, `it answers ${status}${shown && `: ${shown}`}`), {
-      denied: [400, 401, 403].includes(status),
-      gone: status === 404,
-    })
+    return createConsulError(
+      toNotConsulText(where, `it answers ${status}${shown && `: ${shown}`}`),
+      {
+        denied: [400, 401, 403].includes(status),
+        gone: status === 404,
+      },
+    )
   }
   if (status === 403 || DENIED.test(text)) {
     return createConsulError(`${consul} refuses (${shown}): the token needs ${needs}`, {

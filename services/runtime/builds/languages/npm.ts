@@ -5,9 +5,9 @@ import { listPackages } from '../bundle.ts'
 import { useCached } from '../cache.ts'
 import { findFile, isFile, readIfThere } from '../files.ts'
 import type { ProjectSettings } from '../project-file.ts'
+import { removeGatewayPackage } from './gateway-package.ts'
 import type { Builder, Env, Project } from './language.ts'
 import { linkMx, MX_FOLDER } from './link-mx.ts'
-import { removeGatewayPackage } from './gateway-package.ts'
 import { LOCK_FILES, type PackageFile } from './package-file.ts'
 
 /** What is installed. */
