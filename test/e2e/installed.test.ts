@@ -89,11 +89,16 @@ t.test('packages that a plugin stands on have the classes of the gateway', async
   mkdirSync(refusing, { recursive: true })
   symlinkSync(join(modules, 'mx-gateway'), join(home, 'node_modules/mx-gateway'))
   writeFileSync(join(refusing, 'package.json'), '{"type":"module","exports":"./index.js"}')
-  writeFileSync(join(refusing, 'index.js'), `reject`)
+  writeFileSync(
+    join(refusing, 'index.js'),
+    `import { GatewayError } from 'mx-gateway'
+export function reject() { throw new GatewayError('shop', 410, 'sold out') }
+`,
+  )
   writeFileSync(
     join(home, 'sold-out.ts'),
-    `import { refuse } from 'refusing'
-export default { onRequest: () => refuse() }
+    `import { reject } from 'refusing'
+export default { onRequest: () => reject() }
 `,
   )
   const { entry } = await start(t, ['api', ...ANY, '--plugin=./sold-out.ts'], 'gateway ready')
