@@ -72,7 +72,11 @@ for (const way of ['throw', 'reject']) {
     const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
     t.match(entries, [
       { msg: 'ready' },
-      { level: 50, msg: /an exception nobody caught/, err: { stack: /boom[\s\S]*handles-signals/ } },
+      {
+        level: 50,
+        msg: /an exception nobody caught/,
+        err: { stack: /boom[\s\S]*handles-signals/ },
+      },
     ])
     t.equal(entries.length, 2)
   })
