@@ -19,7 +19,7 @@ const BUNDLES: Readonly<Record<string, string>> = {
 const imports = new Map<string, readonly string[]>()
 
 /** Modules that one imports: of the repository relative to `dist`, others by their specifier. */
-export function readImports(module: string): readonly string[] {
+function readImports(module: string): readonly string[] {
   const known = imports.get(module)
   if (known !== undefined) return known
   const text = readFileSync(join(ROOT, 'dist', module), 'utf8')
@@ -34,7 +34,7 @@ export function readImports(module: string): readonly string[] {
 }
 
 /** Everything a module imports, itself included: modules relative to `dist`, packages by name. */
-export function listClosure(module: string): ReadonlySet<string> {
+function listClosure(module: string): ReadonlySet<string> {
   const closure = new Set([module])
   for (const name of closure) {
     if (!name.endsWith('.js') || !existsSync(join(ROOT, 'dist', name))) continue

@@ -51,6 +51,12 @@ export function createAgent(
     ...(isIPv6(host) && { host }),
   })
   shareReads(agent)
+  const idle = new WeakSet<object>()
+  const { reuseSocket } = agent
+  agent.reuseSocket = (socket, request) => {
+    idle.delete(socket)
+    reuseSocket.call(agent, socket, request)
+  }
   let isDestroyed = false
   const { destroy } = agent
   agent.destroy = () => {
@@ -58,6 +64,9 @@ export function createAgent(
     destroy.call(agent)
   }
   agent.on('free', (socket: Socket) => {
+    // One that a waiting request gets at once is not idle.
+    if (Object.values(agent.freeSockets).some((sockets) => sockets?.includes(socket)))
+      idle.add(socket)
     if (known.has(socket)) return
     known.add(socket)
     let isReported = false
@@ -66,8 +75,10 @@ export function createAgent(
       isReported = true
     }
     socket.once('end', report)
-    // Without an error, too: Node.js from 22 on destroys an idle socket that receives a response without a request.
-    socket.once('close', report)
+    socket.once('close', (hadError) => {
+      // Node.js from 22 on destroys an idle socket that receives a response without a request, without an error.
+      if (hadError || idle.has(socket)) report()
+    })
   })
   return agent
 }

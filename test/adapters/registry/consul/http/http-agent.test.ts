@@ -105,3 +105,24 @@ t.test('what nobody asked for ends the connection', async (t) => {
   await until(() => lost === 1)
   t.equal(await ask('/second'), '/second')
 })
+
+t.test('an aborted request on a keep-alive connection reports no lost connection', async (t) => {
+  let lost = 0
+  const server = http.createServer((request, response) => {
+    if (request.url === '/first') response.end()
+  })
+  const port = await listen(t, server)
+  const agent = createAgent({}, 1, () => lost++)
+  t.teardown(() => agent.destroy())
+  const get = (path: string) => http.get({ host: '127.0.0.1', port, agent, path })
+  const freed = once(agent, 'free')
+  const [response] = (await once(get('/first'), 'response')) as [http.IncomingMessage]
+  response.resume()
+  const [socket] = (await freed) as [Socket]
+  const aborted = get('/second')
+  await once(server, 'request')
+  const closed = once(socket, 'close')
+  aborted.on('error', () => {}).destroy()
+  await closed
+  t.equal(lost, 0)
+})
