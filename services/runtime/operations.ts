@@ -5,6 +5,7 @@ import { settlesWithin } from '../../lib/async/settles-within.ts'
 import type { Account } from '../../sdk/context.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
 import type { ServiceAccounts } from './accounts.ts'
+import { isUploaded, toUploadedSource } from './jobs/prepare.ts'
 import type { RunOptions, ServiceMessage } from './messages.ts'
 import { LATEST } from './names.ts'
 import type { Admission } from './quotas.ts'
@@ -22,7 +23,6 @@ import {
   type ServiceRecord,
   toObjectKey,
 } from './state/records.ts'
-import { isUploaded, toUploadedSource } from './work/prepare.ts'
 
 /** What a caller asks for. */
 export interface Order {

@@ -3,6 +3,8 @@ import type { Store } from '../../domain/store/store.ts'
 import { type WatchedRecords, watchRecords } from '../../domain/store/watch-records.ts'
 import { createEventFeed } from '../../sdk/events/event-feed.ts'
 import type { ServiceLog } from '../../sdk/log/service-log.ts'
+import type { Folders } from './jobs/folders.ts'
+import type { Prepare, RemoveBuild } from './jobs/prepare.ts'
 import { type Deployment, toMessage } from './state/deployment.ts'
 import { createDeployments } from './state/deployments.ts'
 import { withLive } from './state/live.ts'
@@ -15,8 +17,6 @@ import {
   TABLE,
   toObjectKey,
 } from './state/records.ts'
-import type { Folders } from './work/folders.ts'
-import type { Prepare, RemoveBuild } from './work/prepare.ts'
 
 export interface ReconcilerOptions {
   readonly store: Store

@@ -3,6 +3,9 @@ import type { AccountCheck, AccountChecks } from '../../sdk/auth/account-checks.
 import { badRequest, unavailable } from '../../sdk/errors.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import { mustBeHere } from './endpoints.ts'
+import { readBuildOutput } from './jobs/build-output.ts'
+import type { Folders } from './jobs/folders.ts'
+import { toUploadedSource } from './jobs/prepare.ts'
 import { Data, idOf, Named, namespaceOf, Place } from './messages.ts'
 import { LATEST } from './names.ts'
 import type { Reconciler } from './reconciler.ts'
@@ -10,9 +13,6 @@ import type { Uploads } from './sources/uploads.ts'
 import type { Objects } from './state/objects.ts'
 import { type ServiceRecord, toObjectKey } from './state/records.ts'
 import { STOPPING } from './watches.ts'
-import { readBuildOutput } from './work/build-output.ts'
-import type { Folders } from './work/folders.ts'
-import { toUploadedSource } from './work/prepare.ts'
 
 export interface SourceEndpointsOptions {
   readonly objects: Objects

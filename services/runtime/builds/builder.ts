@@ -1,8 +1,8 @@
 import { totalmem } from 'node:os'
 import type { Cgroup } from '../../../lib/process/cgroup.ts'
 import { badRequest } from '../../../sdk/errors.ts'
-import { runCommand } from '../work/run-command.ts'
-import { toWorkEnvironment } from '../work/work-environment.ts'
+import { runCommand } from '../jobs/run-command.ts'
+import { toWorkEnvironment } from '../jobs/work-environment.ts'
 import type { Builder, Env } from './languages/language.ts'
 
 export interface BuilderOptions {

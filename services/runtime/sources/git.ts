@@ -1,8 +1,8 @@
 import type { ServiceError } from '../../../sdk/errors.ts'
 import { badGateway, notFound } from '../../../sdk/errors.ts'
 import { BOUNDS } from '../builds/builder.ts'
-import { type CommandEnd, runCommand } from '../work/run-command.ts'
-import { toWorkEnvironment } from '../work/work-environment.ts'
+import { type CommandEnd, runCommand } from '../jobs/run-command.ts'
+import { toWorkEnvironment } from '../jobs/work-environment.ts'
 
 /** The system's git, of one working folder. */
 export interface Git {

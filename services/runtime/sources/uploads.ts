@@ -6,10 +6,10 @@ import { createFairQueue } from '../../../lib/async/fair-queue.ts'
 import { removeFolder } from '../../../lib/process/sandbox/remove-folder.ts'
 import { formatDuration } from '../../../lib/text/units.ts'
 import { timeout, unavailable } from '../../../sdk/errors.ts'
+import { withDeadline } from '../jobs/deadline.ts'
+import type { DiskRoom } from '../jobs/disk-room.ts'
+import type { Folders } from '../jobs/folders.ts'
 import { toObjectKey } from '../state/records.ts'
-import { withDeadline } from '../work/deadline.ts'
-import type { DiskRoom } from '../work/disk-room.ts'
-import type { Folders } from '../work/folders.ts'
 import { unpackSource } from './unpack.ts'
 
 /** Sources that were uploaded, and wait to be built. */

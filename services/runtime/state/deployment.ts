@@ -1,7 +1,7 @@
 import type { WorkloadState } from '../../../core/contracts/runtime.ts'
-import { type BuildOutput, openBuildOutput } from '../work/build-output.ts'
-import type { Folders } from '../work/folders.ts'
-import type { Prepare } from '../work/prepare.ts'
+import { type BuildOutput, openBuildOutput } from '../jobs/build-output.ts'
+import type { Folders } from '../jobs/folders.ts'
+import type { Prepare } from '../jobs/prepare.ts'
 import { needsBuild, type Revision, type ServiceRecord } from './records.ts'
 
 export interface DeploymentOptions {

@@ -1,6 +1,6 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
-import { toPath } from '../../work/work-environment.ts'
+import { toPath } from '../../jobs/work-environment.ts'
 import { bundle } from '../bundle.ts'
 import { findFile, isFile, isReachable } from '../files.ts'
 import { type Builder, type Language, OUT_FOLDER, type Project } from './language.ts'

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { WorkloadKey } from '../../../../core/contracts/runtime.ts'
 import { createQuota, noQuota } from '../../../../core/limits/quota.ts'
+import { createDiskRoom } from '../../../../services/runtime/jobs/disk-room.ts'
+import { createFolders } from '../../../../services/runtime/jobs/folders.ts'
 import { createUploads, type UploadsOptions } from '../../../../services/runtime/sources/uploads.ts'
-import { createDiskRoom } from '../../../../services/runtime/work/disk-room.ts'
-import { createFolders } from '../../../../services/runtime/work/folders.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }

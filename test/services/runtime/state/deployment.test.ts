@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import type { WorkloadState } from '../../../../core/contracts/runtime.ts'
+import { createFolders } from '../../../../services/runtime/jobs/folders.ts'
 import {
   type DeploymentOptions,
   startDeployment,
   toMessage,
 } from '../../../../services/runtime/state/deployment.ts'
-import { createFolders } from '../../../../services/runtime/work/folders.ts'
 import { makeRecord, makeRevision } from '../parts.ts'
 
 const RUNNING: WorkloadState = {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createDiskRoom } from '../../../../services/runtime/work/disk-room.ts'
+import { createDiskRoom } from '../../../../services/runtime/jobs/disk-room.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const MIB = 1024 * 1024

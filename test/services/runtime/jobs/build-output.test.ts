@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { openBuildOutput, readBuildOutput } from '../../../../services/runtime/work/build-output.ts'
+import { openBuildOutput, readBuildOutput } from '../../../../services/runtime/jobs/build-output.ts'
 
 const NEVER = new AbortController().signal
 

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import t from 'tap'
-import { toPath, toWorkEnvironment } from '../../../../services/runtime/work/work-environment.ts'
+import { toPath, toWorkEnvironment } from '../../../../services/runtime/jobs/work-environment.ts'
 
 t.test('builds are told where things are found, and nothing of the server', async (t) => {
   const before = { ...process.env }

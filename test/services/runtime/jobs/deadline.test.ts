@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { withDeadline } from '../../../../services/runtime/work/deadline.ts'
+import { withDeadline } from '../../../../services/runtime/jobs/deadline.ts'
 
 const fail = async (signal: AbortSignal): Promise<never> => {
   await pause(60_000, undefined, { signal }).catch(() => {})

@@ -1,14 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { ServiceRecord } from '../../../../services/runtime/state/records.ts'
-import { createDiskRoom } from '../../../../services/runtime/work/disk-room.ts'
-import { createFolders } from '../../../../services/runtime/work/folders.ts'
+import { createDiskRoom } from '../../../../services/runtime/jobs/disk-room.ts'
+import { createFolders } from '../../../../services/runtime/jobs/folders.ts'
 import {
   createPrepare,
   isUploaded,
   toUploadedSource,
-} from '../../../../services/runtime/work/prepare.ts'
+} from '../../../../services/runtime/jobs/prepare.ts'
+import type { ServiceRecord } from '../../../../services/runtime/state/records.ts'
 import { openEgress } from '../../../fixtures/egress.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 import { makeRecord, makeRevision } from '../parts.ts'

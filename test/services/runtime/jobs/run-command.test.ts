@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { type CommandOptions, runCommand } from '../../../../services/runtime/work/run-command.ts'
+import { type CommandOptions, runCommand } from '../../../../services/runtime/jobs/run-command.ts'
 import { LOADER, toModule } from '../../../fixtures/programs.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
@@ -104,7 +104,7 @@ t.test('a folder that is not there is told', async (t) => {
 
 t.test('it ends with this process, also where that is killed', async (t) => {
   const module = toModule(
-    new URL('../../../../services/runtime/work/run-command.ts', import.meta.url),
+    new URL('../../../../services/runtime/jobs/run-command.ts', import.meta.url),
   )
   const program = `
     import { runCommand } from ${JSON.stringify(pathToFileURL(module.pathname).href)}

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import t from 'tap'
 import { removeFolder } from '../../../../lib/process/sandbox/remove-folder.ts'
-import { createFolders, removeBuilds } from '../../../../services/runtime/work/folders.ts'
+import { createFolders, removeBuilds } from '../../../../services/runtime/jobs/folders.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'a/b' }
 

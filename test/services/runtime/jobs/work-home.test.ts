@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readProcess } from '../../../../lib/process/processes.ts'
-import { endLeftoverWork, withWorkHome } from '../../../../services/runtime/work/work-home.ts'
+import { endLeftoverWork, withWorkHome } from '../../../../services/runtime/jobs/work-home.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 /** What a step of a build may begin: it leads a group of its own, and its parent is gone. */
