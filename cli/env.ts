@@ -52,9 +52,9 @@ const SUBCOMMANDS: readonly Subcommand<EnvFlags>[] = [
   {
     words: 'add',
     args: ['NAME', '[ADDRESS]'],
-    async run([name, address = ''], flags) {
+    async run([name, input = ''], flags) {
       const format = toFormat(flags)
-      await addEnvironment(name!, address)
+      const address = await addEnvironment(name!, input)
       await printDone(format, { name, address }, `Environment ${name} added`)
     },
   },

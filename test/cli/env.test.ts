@@ -66,6 +66,19 @@ t.test(
   },
 )
 
+t.test('adding an environment again without an address keeps its address', async (t) => {
+  for (const [name, address] of [
+    ['staging', 'staging.example.com:8081'],
+    ['local', '127.0.0.1:8081'],
+  ] as const) {
+    if (name !== 'local') await env(t, 'add', name, address)
+    t.same(JSON.parse(await env(t, 'add', name, '-o', 'json')), { name, address })
+    t.match(await env(t), `${name}\t`)
+    t.ok((await list(t)).some((line) => line.endsWith(` ${name} ${address}`)))
+    await env(t, 'del', name)
+  }
+})
+
 t.test('with one that is deleted goes who was logged in there, and nobody else', async (t) => {
   const kept = { accessToken: 'a', refreshToken: 'r', expiry: 1 }
   const owner = (address: string) => ({ address, namespace: 'shop', account: 'ann' })
