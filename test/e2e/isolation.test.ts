@@ -170,7 +170,7 @@ t.test(
     t.match(warning, {
       level: 40,
       runtimeNamespaces: ['tb'],
-      readable: /every user of this machine/,
+      accessible: /^world-readable files/,
     })
     await escapeAndDelete(t, tenant)
 
@@ -189,11 +189,11 @@ t.test(
   async (t) => {
     const scene = await open(t, [], { uid: NOBODY })
     const { server, operator, tenant } = scene
-    const line = server.log().find(({ msg }) => String(msg).startsWith('programs are not isolated'))
+    const line = server.log().find(({ msg }) => String(msg).startsWith('programs of mx run are not'))
     t.match(line, {
       level: 30,
       reason: /runs as user 65534 without CAP_CHOWN/,
-      readable: /all files of user 65534: .*secrets in/,
+      accessible: /all files of user 65534: .*secrets in/,
     })
     const create = tenant.create('hostile', { 'main.cjs': SERVE, 'mx.yaml': HTTP })
     await t.rejects(create, { code: 403, message: /runtime_namespaces/ })
