@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { planPlugins } from '../plugins/plan.ts'
 import { checkServer, readProfile } from '../settings/command.ts'
 import { readEnvironment } from '../settings/env.ts'
@@ -50,7 +50,9 @@ export function configurationFrom(
   // Once used it is required: a file that vanishes is an accident, not the wish to serve nothing.
   let file = named
   return async (text) => {
-    if (text === undefined) file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
+    // A link whose target is missing is a mistake, not the absence of a file.
+    if (text === undefined && lstatSync(DEFAULT_FILE, { throwIfNoEntry: false }) !== undefined)
+      file ??= DEFAULT_FILE
     const others = mergeInputs(flags, environment)
     const config =
       file === undefined || text === ''

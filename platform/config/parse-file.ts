@@ -1,3 +1,4 @@
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { isMap, isSeq } from 'yaml'
@@ -39,12 +40,22 @@ export async function readConfig(file: string, command: Command = 'api'): Promis
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
-    throw new SettingsError(
-      [`configuration file ${file} cannot be read: ${(error as Error).message}`],
-      { cause: error },
-    )
+    const target = findMissingTarget(file)
+    const reason =
+      target === undefined
+        ? (error as Error).message
+        : `it links to ${target}, which does not exist`
+    throw new SettingsError([`configuration file ${file} cannot be read: ${reason}`], {
+      cause: error,
+    })
   }
   return parseConfig(text, file, command)
+}
+
+/** The target of a symbolic link that leads nowhere. */
+function findMissingTarget(file: string): string | undefined {
+  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()
+  return isLink && !existsSync(file) ? readlinkSync(file) : undefined
 }
 
 /** {@link readConfig} of a text; `file` is what errors call it. */
@@ -57,6 +68,8 @@ export function parseConfig(text: string, file: string, command: Command = 'api'
   let services: readonly ServiceEntry[] = []
   let plugins: readonly PluginEntry[] | undefined
   const { root } = source
+  // Once: every key is unknown where the file belongs to a service.
+  let hint = `: 'mx ${command} --help' lists the settings. If the file belongs to a service, start mx ${command} in another folder or with --config`
   if (root === undefined) {
     // Most likely it is being written: taken for a configuration it would end every service.
     source.report(root, 'the file holds no setting; write one, or remove it')
@@ -68,8 +81,10 @@ export function parseConfig(text: string, file: string, command: Command = 'api'
       key === undefined ? undefined : (explainElsewhere(key, command) ?? SETTINGS[key].notInFile)
     if (entry.name === 'services') services = readServices(source, entry)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
-    else if (key === undefined) source.report(entry.key, unknownKey(entry.name, toKeys(command)))
-    else if (elsewhere !== undefined)
+    else if (key === undefined) {
+      source.report(entry.key, unknownKey(entry.name, toKeys(command), hint))
+      hint = ''
+    } else if (elsewhere !== undefined)
       source.report(entry.key, `"${entry.name}" is no key of this file: ${elsewhere}`)
     else if (settings.has(key))
       source.report(entry.key, `key "${SETTINGS[key].name}" stands here twice`)
@@ -145,7 +160,11 @@ function readService(source: YamlSource, { key, name, value }: YamlEntry): Servi
       else if (entry.name === 'keep_alive') keepAliveMs = readMs(source, 'keepAliveMs', entry)
       else if (entry.name === 'max_connection_age')
         maxConnectionAgeMs = readMs(source, 'maxConnectionAgeMs', entry)
-      else source.report(entry.key, unknownKey(entry.name, SERVICE_KEYS))
+      else
+        source.report(
+          entry.key,
+          unknownKey(entry.name, SERVICE_KEYS, `, the keys are ${SERVICE_KEYS.join(', ')}`),
+        )
     }
   }
   const texts =
@@ -243,7 +262,7 @@ function toKeys(command: Command): readonly string[] {
   return ['services', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
 }
 
-function unknownKey(name: string, known: readonly string[]): string {
+function unknownKey(name: string, known: readonly string[], hint: string): string {
   const meant = suggest(name, known)
-  return `unknown key "${name}", ${meant === undefined ? `the keys are ${known.join(', ')}` : `did you mean "${meant}"?`}`
+  return `unknown key "${name}"${meant === undefined ? hint : `, did you mean "${meant}"?`}`
 }
