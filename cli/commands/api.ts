@@ -2,6 +2,7 @@ import type { CAC } from 'cac'
 import { collectSooner } from '../../lib/process/collect-sooner.ts'
 import { inlineMore } from '../../lib/process/inline-more.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
+import { splitWords } from '../api/extract-flags.ts'
 import { addFlags } from '../args/flags.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
@@ -20,7 +21,9 @@ export async function registerApi(cli: CAC): Promise<void> {
     // The flags are read by the platform, from the words as they were typed.
     .allowUnknownOptions()
     .action(async () => {
-      const [first, ...rest] = cli.rawArgs.slice(3)
+      const { words, flags } = splitWords(cli.rawArgs.slice(3))
+      const [first, ...more] = words
+      const rest = [...more, ...flags]
       if (first === 'check') return (await import('../api/check.ts')).runCheck(rest)
       if (first === 'explain') return (await import('../api/explain.ts')).runExplain(rest)
       checkWord(first)
@@ -34,8 +37,7 @@ export async function registerApi(cli: CAC): Promise<void> {
 
 /** What else is wrong with the words is told by who reads the flags. @throws {CliError} */
 function checkWord(first: string | undefined): void {
-  const meant =
-    first === undefined || first.startsWith('-') ? undefined : suggest(first, ['check', 'explain'])
+  const meant = first === undefined ? undefined : suggest(first, ['check', 'explain'])
   if (meant === undefined) return
   const message = `Unrecognized subcommand for mx api: ${first}, did you mean ${meant}? See 'mx api --help'`
   throw new CliError(message, { status: EXIT.usage })
