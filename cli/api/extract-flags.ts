@@ -1,5 +1,5 @@
-import { findSetting } from '../../platform/settings/sources.ts'
 import { SETTINGS } from '../../platform/settings/settings.ts'
+import { findSetting } from '../../platform/settings/sources.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
 /** Flags of a command among those of the gateway, whose settings are read from what is left. */

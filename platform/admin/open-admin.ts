@@ -29,7 +29,7 @@ export async function openAdmin(
   const isHost = toHostCheck(settings)
   const isAsked = given.has('adminAddress')
   if (!isAsked && isTakenByItself(settings))
-    return toNone(toWarning('it is another address of its own'))
+    return toNone(toWarning(`another setting has the address ${formatAddress(address)}`))
   try {
     if (address.port !== 0) await claimPort(address, 'admin_address')
     const { port, close } = await startAdmin({ ...options, address, isHost })

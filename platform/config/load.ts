@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs'
 import { planPlugins } from '../plugins/plan.ts'
-import { checkServer, readProfile } from '../settings/command.ts'
+import { checkPorts, checkServer, readProfile } from '../settings/command.ts'
 import { readEnvironment } from '../settings/env.ts'
 import { type Command, SETTINGS, type Settings } from '../settings/settings.ts'
 import {
@@ -88,7 +88,12 @@ async function read(
 }
 
 function merge(given: SettingsInput, command: Command): Settings {
-  if (command === 'api') return mergeSettings(given)
+  if (command === 'api') {
+    const settings = mergeSettings(given)
+    const problems = checkPorts(settings, given, command)
+    if (problems.length > 0) throw new SettingsError(problems)
+    return settings
+  }
   const wrong = findWrongValues(given)
   if (wrong.length > 0) throw new SettingsError(wrong)
   const profile = given.get('profile')

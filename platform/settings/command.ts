@@ -40,18 +40,28 @@ export function checkServer(settings: Settings, given: SettingsInput): readonly 
     problems.push(
       `${sourceOf('configSecretKey')} must not be memory where the store is kept (${sourceOf('store')}): nobody could read its secrets after a restart; use file for one server, or a key for several`,
     )
-  // An admin address that nobody asked for gives way (platform/admin/open-admin.ts).
-  const admin = given.has('adminAddress') ? (['adminAddress'] as const) : []
-  const ports = ['address', 'http2Address', 'proxyAddress', 'webAddress', ...admin] as const
-  for (const [i, key] of ports.entries())
-    for (const other of ports.slice(0, i)) {
+  return [...problems, ...checkPorts(settings, given, 'server')]
+}
+
+/** Addresses of a command that cannot all be listened at, a line each. */
+export function checkPorts(
+  settings: Settings,
+  given: SettingsInput,
+  command: Command,
+): readonly string[] {
+  const sourceOf = (key: keyof Settings): string => given.get(key)?.source ?? SETTINGS[key].name
+  const keys = (['address', 'http2Address', 'proxyAddress', 'webAddress', 'adminAddress'] as const)
+    .filter((key) => (SETTINGS[key].only ?? command) === command)
+    // A default admin address that is in use is not opened (platform/admin/open-admin.ts).
+    .filter((key) => key !== 'adminAddress' || given.has(key))
+  return keys.flatMap((key, i) =>
+    keys.slice(0, i).flatMap((other) => {
       const [address, taken] = [settings[key], settings[other]]
-      if (address !== undefined && taken !== undefined && isSamePort(address, taken))
-        problems.push(
-          `${sourceOf(key)} must be another address than ${SETTINGS[other].name}, got ${formatAddress(address)}`,
-        )
-    }
-  return problems
+      return address !== undefined && taken !== undefined && isSamePort(address, taken)
+        ? `${sourceOf(key)} must be another address than ${SETTINGS[other].name}, got ${formatAddress(address)}`
+        : []
+    }),
+  )
 }
 
 /** Whether two addresses cannot be listened at both. */

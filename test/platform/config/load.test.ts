@@ -55,3 +55,16 @@ t.test('a wrong profile hides no other value, an unknown flag neither', async (t
     /^unknown flag --adress.*\n--proxy_address /,
   )
 })
+
+t.test('mx api names two settings that have the same port', async (t) => {
+  const load = (...words: string[]) => configurationFrom(readFlags(words), {})()
+  await t.rejects(load('--address=127.0.0.1:9', '--admin_address=127.0.0.1:9'), {
+    problems: ['--admin_address must be another address than address, got 127.0.0.1:9'],
+  })
+  await t.rejects(load('--address=:9', '--http2_address=127.0.0.1:9'), {
+    problems: ['--http2_address must be another address than address, got 127.0.0.1:9'],
+  })
+  // These have the defaults of the RPC proxy and of the admin address.
+  for (const port of [8081, 8089])
+    t.match((await load(`--address=127.0.0.1:${port}`)).settings.address, { port })
+})
