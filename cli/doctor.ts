@@ -16,7 +16,7 @@ export async function runDoctor(cli: CAC): Promise<number> {
   checkNoWords(words, 'doctor')
   const format = toFormat(flags)
   const server = await checkServer(flags)
-  const findings = [...(await checkMachine(server.isThere)), ...server.findings]
+  const findings = [...(await checkMachine(server.canStart)), ...server.findings]
   await print(format, findings, findings.map(formatFinding).join(''))
   return findings.some(({ state }) => state === 'bad') ? EXIT.failed : EXIT.ok
 }
