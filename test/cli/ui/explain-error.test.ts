@@ -18,7 +18,7 @@ t.test('the Id of what a server answered is told, however deep it lies', (t) => 
     new GatewayError('config.Config.Get', 404, 'Not found'),
     new ServiceError('config.Config.Get', 404, 'Not found'),
   ]) {
-    const inner = new CliError('Not found', { status: EXIT.refused, cause })
+    const inner = new CliError('Not found', { status: EXIT.failed, cause })
     for (const error of [inner, new CliError('Not found', { cause: inner })])
       t.same(explainError(error, '').problems, ['Not found (Id config.Config.Get)'])
   }

@@ -59,10 +59,10 @@ t.test('a wrong profile hides no other value, an unknown flag neither', async (t
 t.test('mx api names two settings that have the same port', async (t) => {
   const load = (...words: string[]) => configurationFrom(readFlags(words), {})()
   await t.rejects(load('--address=127.0.0.1:9', '--admin_address=127.0.0.1:9'), {
-    problems: ['--admin_address must be another address than address, got 127.0.0.1:9'],
+    message: '--admin_address must be another address than address, got 127.0.0.1:9',
   })
   await t.rejects(load('--address=:9', '--http2_address=127.0.0.1:9'), {
-    problems: ['--http2_address must be another address than address, got 127.0.0.1:9'],
+    message: '--http2_address must be another address than address, got 127.0.0.1:9',
   })
   // These have the defaults of the RPC proxy and of the admin address.
   for (const port of [8081, 8089])
