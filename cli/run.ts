@@ -1,4 +1,5 @@
 import type { CAC } from 'cac'
+import { GatewayError } from '../core/errors.ts'
 import { isReservedName } from '../core/registry/built-in-services.ts'
 import { readCommandLine } from './args/args.ts'
 import { deploy } from './runtime/deploy.ts'
@@ -28,6 +29,10 @@ export async function runRun(cli: CAC): Promise<void> {
     if (!force) await mustBeNew(session, name, version)
     await deploy(session, {
       ...{ endpoint: 'Runtime.Create', name, version, source, typed, flags, force },
+    }).catch((error: Error) => {
+      // Another command was faster.
+      const isThere = error.cause instanceof GatewayError && /^already exists/.test(error.message)
+      throw isThere ? alreadyExists(name, version, error.cause) : error
     })
   } finally {
     session.close()
@@ -39,10 +44,12 @@ async function mustBeNew(session: Session, name: string, version: string): Promi
   const objects = await listObjects(session, name)
   const there = objects.find((object) => object.version === version)
   if (there === undefined || neverCameUp(there)) return
-  throw new CliError(
-    `already exists: ${name}@${version}; 'mx update ${name}' deploys the newest code, --name runs it under another name, --force replaces it`,
-    { status: EXIT.refused },
-  )
+  throw alreadyExists(name, version)
+}
+
+function alreadyExists(name: string, version: string, cause?: unknown): CliError {
+  const message = `already exists: ${name}@${version}; 'mx update ${name}' deploys the newest code, --name runs it under another name, --force replaces it`
+  return new CliError(message, { cause, status: EXIT.refused })
 }
 
 /** Before anything is uploaded for it. */

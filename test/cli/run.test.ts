@@ -122,6 +122,15 @@ t.test('a name that is taken is refused before anything is uploaded, unless forc
   t.equal(last().request.options.force, true)
 })
 
+t.test('of two commands that run one name at once, the later says what to do', async (t) => {
+  const results = await Promise.allSettled([run('./helloworld'), run('./helloworld')])
+  const failed = results.flatMap((result) => (result.status === 'rejected' ? result.reason : []))
+  t.match(failed, [
+    { message: /^already exists: helloworld@latest; .*mx update helloworld.*--force/, status: 127 },
+  ])
+  t.equal(failed.length, 1)
+})
+
 t.test('a name of the platform is refused before anything is uploaded', async (t) => {
   await t.rejects(run('./helloworld', '--name=auth'), {
     ...{ status: 127, message: /^auth is a service of the platform/ },
