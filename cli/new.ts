@@ -6,7 +6,7 @@ import { readCommandLine } from './args/args.ts'
 import { gateway } from './scaffold/gateway.ts'
 import { plugin } from './scaffold/plugin.ts'
 import { service } from './scaffold/service.ts'
-import type { Template } from './scaffold/template.ts'
+import { formatPackageHint, type Template } from './scaffold/template.ts'
 import { CliError, EXIT, formatColumns } from './ui/output.ts'
 
 const TEMPLATES: readonly Template[] = [service, plugin, gateway]
@@ -37,8 +37,9 @@ export function runNew(cli: CAC): void {
   const tree = files.map(([file], i) => `${i === files.length - 1 ? '└──' : '├──'} ${file}\n`)
   const next = [[`cd ${path}`, 'its folder'] as const, ...template.next(name)]
   const lines = formatColumns(next)
+  const hint = files.some(([file]) => file === 'package.json') ? formatPackageHint() : ''
   process.stdout.write(
-    `Creating ${template.kind} ${name}\n\n${path}\n${tree.join('')}\nNext:\n${lines}\n`,
+    `Creating ${template.kind} ${name}\n\n${path}\n${tree.join('')}\nNext:\n${lines}\n${hint}`,
   )
 }
 
