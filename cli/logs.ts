@@ -78,11 +78,19 @@ async function printLines(
     ? (message: string) => formatWrittenLine(message, hasColors())
     : (message: string) => `${message}\n`
   let isNothing = true
+  let previous: string | undefined
+  /** An update has lines of two instances: the last one written need not be of the one that runs. */
+  const toHeading = (instance: string): string => {
+    const isOther = previous !== undefined && instance !== previous
+    previous = instance
+    return isOther && process.stdout.isTTY ? `==> instance ${instance} <==\n` : ''
+  }
   const lines = stream<LogRecord>('runtime', 'Runtime.Logs', toRequest(), { resume: toRequest })
   await printStream(lines, (line) => {
     if (!position.isNew(line)) return ''
     isNothing = false
-    return format === 'text' ? toText(line.message) : formatEach(format, line)
+    if (format !== 'text') return formatEach(format, line)
+    return toHeading(line.metadata['instance'] ?? '') + toText(line.message)
   })
   const object = version === '' ? name : `${name}@${version}`
   if (isNothing && !wanted.stream && wanted.since === 0)

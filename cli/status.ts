@@ -36,12 +36,14 @@ export async function runStatus(cli: CAC): Promise<void> {
         : [await findObject(session, named.name, version ?? named.version)]
     const told = objects.map((object) => ({ ...object, status: toStatus(object) }))
     await print(format, told, toText(objects))
+    if (objects.length === 0 && format === 'text' && process.stdout.isTTY)
+      process.stderr.write("mx: no service runs; start one with 'mx run <folder>'\n")
   } finally {
     session.close()
   }
 }
 
-/** Nothing at all when nothing runs. */
+/** Empty when nothing runs: scripts count lines. */
 function toText(objects: readonly RuntimeObject[]): string {
   return objects.length === 0 ? '' : formatTable([HEADINGS, ...objects.map(toRow)], 0)
 }

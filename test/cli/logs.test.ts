@@ -58,6 +58,28 @@ t.test('a terminal shows lines of JSON logs formatted, a pipe as they were writt
   t.equal(await logs(t, 'mail', '-n1'), `${message}\n`)
 })
 
+t.test('a terminal shows which lines another instance wrote', async (t) => {
+  const lines = runtime.lines.splice(0)
+  const { isTTY } = process.stdout
+  t.teardown(() => {
+    runtime.lines.splice(0, runtime.lines.length, ...lines)
+    process.stdout.isTTY = isTTY
+  })
+  for (const [instance, message] of [
+    ['old', 'ready'],
+    ['new', 'ready'],
+    ['old', 'stopped'],
+  ] as const)
+    runtime.lines.push({ timestamp: 1, metadata: { instance, stream: 'stderr' }, message })
+  process.stdout.isTTY = true
+  t.equal(
+    await logs(t, 'mail'),
+    'ready\n==> instance new <==\nready\n==> instance old <==\nstopped\n',
+  )
+  process.stdout.isTTY = false
+  t.equal(await logs(t, 'mail'), 'ready\nready\nstopped\n')
+})
+
 t.test('--build shows what the last build wrote', async (t) => {
   runtime.build = 'added 3 packages\nno such module\n'
   t.equal(await logs(t, 'mail', '--build'), runtime.build)

@@ -16,8 +16,19 @@ async function status(t: Test, ...words: string[]): Promise<string> {
     .join('')
 }
 
-t.test('nothing at all is shown where nothing runs', async (t) => {
+t.test('nothing runs: a terminal shows what to do, standard output is empty', async (t) => {
+  const { isTTY } = process.stdout
+  t.teardown(() => {
+    process.stdout.isTTY = isTTY
+  })
+  const errors = t.capture(process.stderr, 'write', () => true)
+  process.stdout.isTTY = false
   t.equal(await status(t), '')
+  t.same(errors(), [])
+  process.stdout.isTTY = true
+  t.equal(await status(t), '')
+  t.match(errors(), [{ args: [/^mx: no service runs; start one with 'mx run <folder>'\n$/] }])
+  t.same(JSON.parse(await status(t, '-o', 'json')), [])
 })
 
 t.test('what runs is shown a line each, by name', async (t) => {
