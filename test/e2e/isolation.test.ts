@@ -189,7 +189,9 @@ t.test(
   async (t) => {
     const scene = await open(t, [], { uid: NOBODY })
     const { server, operator, tenant } = scene
-    const line = server.log().find(({ msg }) => String(msg).startsWith('programs of mx run are not'))
+    const line = server
+      .log()
+      .find(({ msg }) => String(msg).startsWith('programs of mx run are not'))
     t.match(line, {
       level: 30,
       reason: /runs as user 65534 without CAP_CHOWN/,
