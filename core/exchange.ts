@@ -668,7 +668,7 @@ export abstract class Exchange implements RequestLine, RequestBuffer {
 }
 
 function tooLarge(limit: number): GatewayError {
-  return new GatewayError(GATEWAY_ID, 413, `request body must not be longer than ${limit} bytes`)
+  return new GatewayError(GATEWAY_ID, 413, `request body exceeds the limit of ${limit} bytes`)
 }
 
 function tooMuchBuffered(bytesIn: number): GatewayError {

@@ -248,6 +248,6 @@ function tooLarge(service: string): GatewayError {
   return new GatewayError(
     service,
     413,
-    `request body must not be longer than ${BODY_MAX_BYTES} bytes`,
+    `request body exceeds the limit of ${BODY_MAX_BYTES} bytes`,
   )
 }

@@ -12,7 +12,7 @@ t.test('a body announced longer than the limit is answered 413 at once', async (
   t.same(JSON.parse(body), {
     Id: 'go.mx.api',
     Code: 413,
-    Detail: 'request body must not be longer than 4 bytes',
+    Detail: 'request body exceeds the limit of 4 bytes',
     Status: 'Payload Too Large',
   })
 })

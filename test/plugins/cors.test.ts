@@ -142,10 +142,13 @@ t.test('with an empty list no origin is let in', async (t) => {
 })
 
 t.test('credentials for every origin are refused when the plugin is built', async (t) => {
-  t.throws(() => buildPlugin(plugin, { credentials: true }), /credentials need listed origins/)
+  t.throws(
+    () => buildPlugin(plugin, { credentials: true }),
+    /credentials require a list of origins/,
+  )
   t.throws(
     () => buildPlugin(plugin, { origins: [APP, '*'], credentials: true }),
-    /credentials need listed origins/,
+    /credentials require a list of origins/,
   )
 })
 

@@ -39,7 +39,7 @@ t.test('any other name is 403, which names the flag that lists it', async (t) =>
     t.strictSame(JSON.parse(body), {
       Id: 'go.mx.api',
       Code: 403,
-      Detail: `host ${JSON.stringify(host)} is not served here; --hosts lists the names that are`,
+      Detail: `host ${JSON.stringify(host)} is not allowed; add it to --hosts`,
       Status: 'Forbidden',
     })
     t.notOk(forwarded)

@@ -25,7 +25,7 @@ t.test('what is no namespace is refused', async (t) => {
   for (const namespace of ['.', 'a.', '.a', 'a..b', 'a b', 'a/b', '-a', 'a-', 'a_b', '\u00e4']) {
     t.throws(
       () => buildPlugin(plugin, { namespace }),
-      /namespace must be names joined by dots/,
+      /namespace must be dot-separated names/,
       namespace,
     )
   }

@@ -107,7 +107,7 @@ t.test('without a token it is 401, unless none is required', async (t) => {
   const { status, headers, body } = await run()
   t.equal(status, 401)
   t.equal(headers.get('www-authenticate'), 'Bearer')
-  t.match(JSON.parse(body), { Detail: `an access token of ${issuer.issuer} is needed` })
+  t.match(JSON.parse(body), { Detail: `access token of ${issuer.issuer} required` })
   const optional = await open(t, { required: false })
   t.equal((await optional.run()).status, 200)
   t.equal((await optional.run('a.b.c')).status, 401, 'but none that is wrong')
@@ -156,14 +156,14 @@ t.test(
     const { status, headers } = await run(await issuer.issue())
     t.equal(status, 503)
     t.equal(headers.get('retry-after'), '5')
-    t.same(messages, ['warn: the keys of the issuer cannot be had'])
+    t.same(messages, ['warn: cannot fetch the signing keys of the issuer'])
     issuer.failing = 0
     clock.offsetMs = 31_000
     t.equal((await run(await issuer.issue())).status, 200)
     issuer.failing = 500
     clock.offsetMs = 260_000
     t.equal((await run(await issuer.issue())).status, 200)
-    t.equal(messages.at(-1), 'info: the keys of the issuer are had again')
+    t.equal(messages.at(-1), 'info: fetched the signing keys again')
   },
 )
 

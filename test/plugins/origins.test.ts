@@ -67,7 +67,7 @@ t.test('pages of any other origin are refused, whatever they send', async (t) =>
         t.strictSame(JSON.parse(body), {
           Id: 'go.mx.api',
           Code: 403,
-          Detail: `web pages of ${JSON.stringify(shown)} may not send requests here; --web_origins lists those that may`,
+          Detail: `web origin ${JSON.stringify(shown)} is not allowed; add it to --web_origins`,
           Status: 'Forbidden',
         })
       }
@@ -87,7 +87,7 @@ t.test('images, scripts, frames and prefetches of other sites are refused', asyn
       const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest }
       const { status, body, forwarded } = await runPlugin(origins, { headers })
       t.equal(status, 403, `${site} ${mode} ${dest}`)
-      t.match(JSON.parse(body), { Detail: /^web pages of other sites .* --web_origins=any/ })
+      t.match(JSON.parse(body), { Detail: /^cross-site requests .* --web_origins=any/ })
       t.notOk(forwarded)
     }
   const posted = { method: 'POST', headers: { ...LINK, 'sec-fetch-site': 'cross-site' } }
@@ -132,7 +132,7 @@ t.test('a link of another site leads to pages, and calls no endpoint', async (t)
     const reply = await send('cross-site')
     t.equal(reply.status, status, JSON.stringify(route))
     if (status === 403)
-      t.match(JSON.parse(reply.body), { Detail: /^links of other sites may not call endpoints/ })
+      t.match(JSON.parse(reply.body), { Detail: /^links from other sites may not call endpoints/ })
     for (const site of ['same-site', 'none']) t.equal((await send(site)).status, 200, site)
   }
 })

@@ -15,7 +15,7 @@ t.test('a request that takes longer than the limit is answered 504', async (t) =
   t.same(JSON.parse(body), {
     Id: 'test',
     Code: 504,
-    Detail: 'the request took longer than 50ms',
+    Detail: 'request exceeded the time limit of 50ms',
     Status: 'Gateway Timeout',
   })
 })

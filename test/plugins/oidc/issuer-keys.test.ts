@@ -64,8 +64,8 @@ t.test('an answer that is too long is none', async (t) => {
   })
   const find = async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never)
   await t.rejects(find(), {
-    message: 'the keys of the issuer are not known',
-    cause: { message: /more than 1048576 bytes/ },
+    message: 'the signing keys of the issuer are unavailable',
+    cause: { message: /exceeds 1048576 bytes/ },
   })
 })
 
@@ -77,7 +77,7 @@ t.test('why nobody answers is told, with where', async (t) => {
     ...{ nowMs: Date.now, onClosed: () => {} },
   })
   await t.rejects(async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never), {
-    cause: { message: /^https:\/\/127\.0\.0\.1:0\/keys does not answer: (?!fetch failed).+/ },
+    cause: { message: /^https:\/\/127\.0\.0\.1:0\/keys is unreachable: (?!fetch failed).+/ },
   })
 })
 
