@@ -154,7 +154,7 @@ t.test('the right path with a wrong method is 405 with Allow', async (t) => {
   t.throws(() => resolver.resolve(at('/users/42', { method: 'DELETE' })), {
     code: 405,
     id: 'go.mx.api',
-    message: 'this path takes GET, HEAD, not DELETE',
+    message: 'method DELETE is not allowed; this path accepts GET, HEAD',
     headers: ['allow', 'GET, HEAD'],
   })
 })
@@ -287,7 +287,7 @@ t.test('paths that would make matching slow are left out and told', async (t) =>
     makeDeclaring('ns.b', { 'B.Get': { path: '/b' } }),
   ])
   t.match(warnings, [
-    /^\d+ declared paths are left out, because too many overlap .* of service ns.a/,
+    /^ignored \d+ declared paths: too many, or too many that overlap; .* of service ns.a/,
   ])
   t.equal(resolver.resolve(at('/b'))?.service, 'ns.b')
 })

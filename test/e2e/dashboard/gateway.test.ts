@@ -49,7 +49,7 @@ t.test('the page of the gateway', async (t) => {
     t.match(await server.post('/registry/register', service), { status: 200 })
     await page.goto('/gateway')
     await page.getByText('1 declared route is not served').click()
-    await page.getByText('is left out: ').waitFor()
+    await page.getByText('ignored path ').waitFor()
     t.equal(await page.evaluate('window.wasRun'), undefined)
     t.equal(await page.locator('main img').count(), 0)
   })

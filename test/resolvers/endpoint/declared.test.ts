@@ -64,7 +64,7 @@ t.test('an unknown handler is as none, and told', async (t) => {
   for (const handler of ['meta', '__proto__', 'RPC']) {
     const { routes, problems } = read({ path: '/users', handler })
     t.equal(routes[0]?.handler, undefined)
-    t.match(problems, [`there is no handler "${handler}"`])
+    t.match(problems, [`unknown handler "${handler}"`])
   }
 })
 
@@ -79,7 +79,7 @@ t.test('an unknown handler of a service without endpoints is told', async (t) =>
     }).problems,
   ]
   t.same(plain('poxy'), [
-    'service shop: there is no handler "poxy", only api, event, http, proxy, rpc, web; served as if it asked for none',
+    'service shop: unknown handler "poxy", using the default; known are api, event, http, proxy, rpc, web',
   ])
   t.equal(plain('x'.repeat(9000))[0]!.length < 600, true, 'and the reason is short')
   for (const handler of ['proxy', 'web', '']) t.same(plain(handler), [])
@@ -95,18 +95,18 @@ t.test('what cannot be served is left out with the reason; the rest stays', asyn
     [
       { path: '/users,^/(a+)+$' },
       1,
-      /^endpoint "Users.Get" of service ns.users: path "\^\/\(a\+\)\+\$" is left out: of regular expressions only/,
+      /^endpoint "Users.Get" of service ns.users: ignored path "\^\/\(a\+\)\+\$": of regular expressions only/,
     ],
-    [{ path: 'users,/people' }, 1, /path "users" is left out: it must begin with \//],
-    [{ path: '/users', method: 'GET,FETCH' }, 0, /left out: "FETCH" is no HTTP method/],
-    [{ path: '/users', host: '^.*$' }, 0, /left out: host must be .* got "\^\.\*\$"/],
+    [{ path: 'users,/people' }, 1, /ignored path "users": it must begin with \//],
+    [{ path: '/users', method: 'GET,FETCH' }, 0, /ignored: "FETCH" is not an HTTP method/],
+    [{ path: '/users', host: '^.*$' }, 0, /ignored: host must be .* got "\^\.\*\$"/],
     [{ path: '/users', host: 'example.com:80' }, 0, /without port/],
-    [{ path: '/users', host: '*' + '.*.example.com' }, 0, /left out: host must be/],
-    [{ path: '/users', endpoint: 'a b' }, 0, /"a b" is no name of an endpoint/],
-    [{ path: '/users', endpoint: 'a'.repeat(300) }, 0, /no name of an endpoint/],
-    [{ path: '/a'.repeat(5000) }, 0, /path is longer than 8192 characters/],
-    [{ path: '/a,'.repeat(65) }, 0, /path lists more than 64/],
-    [{ path: `/${'é'.repeat(500)}` }, 0, /left out/],
+    [{ path: '/users', host: '*' + '.*.example.com' }, 0, /ignored: host must be/],
+    [{ path: '/users', endpoint: 'a b' }, 0, /invalid endpoint name "a b"/],
+    [{ path: '/users', endpoint: 'a'.repeat(300) }, 0, /invalid endpoint name/],
+    [{ path: '/a'.repeat(5000) }, 0, /path exceeds 8192 characters/],
+    [{ path: '/a,'.repeat(65) }, 0, /path has more than 64 elements/],
+    [{ path: `/${'é'.repeat(500)}` }, 0, /ignored/],
   ]
   for (const [metadata, routes, problem] of rows) {
     const declared = read(metadata)
