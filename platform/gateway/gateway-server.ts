@@ -216,10 +216,7 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
       clientCa,
       maxConnections,
       maxMessageBytes: settings.maxMessageBytes,
-      maxClientSockets:
-        settings.maxClientWebSockets === 'auto'
-          ? toClientSocketsMax(settings.maxMessageBytes)
-          : settings.maxClientWebSockets,
+      maxClientSockets: toClientSocketsMax(settings.maxClientWebSockets, settings.maxMessageBytes),
       clientKeepAliveMs: settings.clientKeepAliveMs,
       onUnreadable: () =>
         log.warn(

@@ -30,6 +30,7 @@ t.test('every setting has a default that its own check accepts', async (t) => {
   t.equal(settings.namespace, 'go.mx.api')
   t.equal(settings.drainTimeoutMs, 10_000)
   t.equal(settings.maxMessageBytes, 1024 * 1024)
+  t.equal(settings.maxClientWebSockets, 'auto')
   t.equal(settings.workers, 1)
   t.equal(settings.maxUnreadBytes, 'auto')
   t.equal(settings.maxBufferedBytes, 'auto')
