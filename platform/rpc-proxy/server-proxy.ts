@@ -1,7 +1,9 @@
 import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { toClientSocketsMax } from '../../core/listener/websocket/client-sockets.ts'
 import { PROXY_ID } from '../../core/rpc/hops.ts'
+import { MESSAGE_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import { settlesWithin } from '../../lib/async/settles-within.ts'
 import { type CidrSet, createAddressSet } from '../../lib/net/cidr-set.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
@@ -81,7 +83,14 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
     log,
     gate,
     isTrusted: (address) => trusted.look(address).inside,
-    limits: { maxConnections: Math.floor(fileLimit / 2) },
+    limits: {
+      maxConnections: Math.floor(fileLimit / 2),
+      // A lower limit for clients of the gateway does not apply: services of this machine share an address.
+      maxClientSockets: Math.max(
+        toClientSocketsMax('auto', MESSAGE_MAX_BYTES),
+        toClientSocketsMax(settings.maxClientWebSockets, MESSAGE_MAX_BYTES),
+      ),
+    },
     ...(settings.listener === 'node' && { listener: 'node' }),
   }).catch((error: unknown) => {
     finder.close()

@@ -1,18 +1,18 @@
+import { FrameReader, type FrameReceiver } from '../../core/rpc/ws/frame-reader.ts'
 import {
   CALL_BYTES,
   CREDIT,
   DATA,
   END,
   FAIL,
-  type FrameReceiver,
   GOAWAY,
+  MESSAGE_MAX_BYTES,
   METADATA_MAX_BYTES,
   MORE,
   PAYLOAD_MAX_BYTES,
   type ProtocolError,
   protocolError,
   REPLY,
-  readFrames,
   readU32,
   STREAM,
   STREAM_ID_MAX,
@@ -50,6 +50,7 @@ export class Connection implements FrameReceiver<Bytes> {
   /** GOAWAY came, or the ids are used up: new calls need another connection. */
   leaving = false
   readonly #socket: Socket
+  readonly #reader = new FrameReader<Bytes>(this, { allocate: (bytes) => new Uint8Array(bytes) })
   readonly #calls = new Map<number, SentCall>()
   #lastId = 0
   #frames: Bytes[] = []
@@ -79,8 +80,7 @@ export class Connection implements FrameReceiver<Bytes> {
   /** Takes a message: bytes, or the text of a wrong one. */
   receive(message: Bytes | string): void {
     if (this.closed) return
-    const breach =
-      typeof message === 'string' ? TEXT_MESSAGE : readFrames(message, this, PAYLOAD_MAX_BYTES)
+    const breach = typeof message === 'string' ? TEXT_MESSAGE : this.#reader.read(message)
     if (breach !== undefined) this.#close(breach.code, breach.reason)
   }
 
@@ -175,7 +175,8 @@ export class Connection implements FrameReceiver<Bytes> {
     const message = join(this.#frames)
     this.#frames = []
     this.#packedBytes = 0
-    this.#socket.send(message)
+    for (let at = 0; at < message.length; at += MESSAGE_MAX_BYTES)
+      this.#socket.send(message.subarray(at, at + MESSAGE_MAX_BYTES))
   }
 }
 

@@ -5,6 +5,8 @@ import type { Carrier, OutgoingCall } from '../call.ts'
 import { deadlines } from '../deadlines.ts'
 import { parseFail, toBadAnswer } from '../error-codec.ts'
 import { CallTable } from './call-table.ts'
+import { createFrameMemory } from './frame-memory.ts'
+import { FrameReader, type FrameReceiver } from './frame-reader.ts'
 import type { FrameSocket } from './frame-socket.ts'
 import { FrameWriter } from './frame-writer.ts'
 import {
@@ -12,7 +14,6 @@ import {
   DATA,
   END,
   FAIL,
-  type FrameReceiver,
   frameCost,
   GOAWAY,
   METADATA_MAX_BYTES,
@@ -21,7 +22,6 @@ import {
   type ProtocolError,
   protocolError,
   REPLY,
-  readFrames,
   readU32,
   STREAM,
   STREAM_ID_MAX,
@@ -62,6 +62,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
   readonly #socket: FrameSocket
   readonly #owner: ClientOwner
   readonly #payloadMaxBytes: number
+  readonly #reader: FrameReader<Buffer>
   readonly #writer: FrameWriter
   readonly #calls = new CallTable<OutgoingCall>()
   /** Calls whose bodies the slow socket held up. */
@@ -80,6 +81,8 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     this.#socket = socket
     this.#owner = owner
     this.#payloadMaxBytes = payloadMaxBytes
+    const memory = createFrameMemory(() => this.terminate('too many unfinished frames'))
+    this.#reader = new FrameReader(this, memory, payloadMaxBytes)
     this.#writer = new FrameWriter(socket, payloadMaxBytes)
     this.#lastId = lastId
   }
@@ -187,7 +190,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     if (this.closed) return
     this.lastSeenMs = clock.nowMs
     const bytes = toBuffer(data)
-    const breach = binary ? readFrames(bytes, this, this.#payloadMaxBytes) : TEXT_MESSAGE
+    const breach = binary ? this.#reader.read(bytes) : TEXT_MESSAGE
     if (breach === undefined) return
     if (this.#lose(`protocol error of the service: ${breach.reason}`)) {
       this.#socket.close(breach.code, breach.reason)
@@ -337,6 +340,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     this.closed = true
     const { sentCallId } = this.#writer
     this.#writer.close()
+    this.#reader.clear()
     this.#owner.onClosed(this)
     const calls = this.#calls.list()
     for (const call of calls) {

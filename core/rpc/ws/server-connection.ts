@@ -8,10 +8,13 @@ import {
   rejectResponse,
   replyMemory,
 } from '../../limits/memory-budget.ts'
+import { TRY_AGAIN_LATER } from '../../listener/websocket/close-codes.ts'
 import { type CallReceiver, type Dispatch, type IncomingCall, NOOP_RECEIVER } from '../call.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatFail } from '../error-codec.ts'
 import { CallTable } from './call-table.ts'
+import { createFrameMemory } from './frame-memory.ts'
+import { FrameReader, type FrameReceiver } from './frame-reader.ts'
 import type { FrameSocket } from './frame-socket.ts'
 import { FrameWriter } from './frame-writer.ts'
 import {
@@ -21,14 +24,12 @@ import {
   CREDIT,
   DATA,
   END,
-  type FrameReceiver,
   frameCost,
   METADATA_MAX_BYTES,
   MORE,
   PAYLOAD_MAX_BYTES,
   type ProtocolError,
   protocolError,
-  readFrames,
   readU16,
   readU32,
   STREAM,
@@ -79,6 +80,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
   readonly #maxWaitingBytes: number
   readonly #payloadMaxBytes: number
   readonly #onClosed: (() => void) | undefined
+  readonly #reader: FrameReader<Buffer>
   readonly #calls = new CallTable<ServerCall>()
   /** Calls whose bodies the slow socket held up. */
   #held = new Set<ServerCall>()
@@ -101,6 +103,8 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     this.#maxWaitingBytes = limits.maxWaitingBytes ?? 256 * 1024 * 1024
     this.#payloadMaxBytes = limits.maxPayloadBytes ?? PAYLOAD_MAX_BYTES
     this.#onClosed = limits.onClosed
+    const memory = createFrameMemory(() => this.#end(TRY_AGAIN_LATER, 'too many unfinished frames'))
+    this.#reader = new FrameReader(this, memory, this.#payloadMaxBytes)
   }
 
   /** Calls under way. */
@@ -132,7 +136,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     const bytes = Buffer.isBuffer(data)
       ? data
       : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-    const breach = binary ? readFrames(bytes, this, this.#payloadMaxBytes) : TEXT_MESSAGE
+    const breach = binary ? this.#reader.read(bytes) : TEXT_MESSAGE
     if (breach !== undefined) this.#end(breach.code, breach.reason)
   }
 
@@ -407,6 +411,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     this.#count()
     clearTimeout(this.#patience)
     this.#writer.close()
+    this.#reader.clear()
     for (const call of this.#calls.list()) {
       if (call.over) continue
       this.#take(call)
