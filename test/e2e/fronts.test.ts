@@ -287,8 +287,7 @@ const WAYS: readonly (readonly [listener: string, front?: Front])[] = [
 ]
 for (const [listener, front] of WAYS) {
   const where = front === undefined ? '' : `, behind ${front.name}`
-  t.test(
-    `no POST is lost at the known idle limit of a backend: listener ${listener}${where}`,
-    (t) => postAtIdleLimit(t, listener, front),
+  t.test(`loses no POST at the known idle limit of a backend: listener ${listener}${where}`, (t) =>
+    postAtIdleLimit(t, listener, front),
   )
 }

@@ -144,7 +144,7 @@ async function escapeAndDelete(t: Test, deployer: Deployer): Promise<void> {
 }
 
 t.test(
-  'a program of a namespace reads nothing of the server and of others',
+  'a program of a namespace cannot read data of the server and of others',
   { skip: !isRoot && 'requires root' },
   async (t) => {
     const scene = await open(t, ['--runtime_namespaces=tb'], { env: { SERVER_SECRET: 'secret' } })
@@ -184,7 +184,7 @@ t.test(
 )
 
 t.test(
-  'as a user of its own the server says what is not isolated',
+  'a server with a user of its own logs what is not isolated',
   { skip: !isRoot && 'requires root' },
   async (t) => {
     const scene = await open(t, [], { uid: NOBODY })

@@ -140,7 +140,7 @@ function load(t: Test, server: Server, service: string, callers: number) {
 }
 
 t.test(
-  'a ring of five: one that is killed is gone round, and each caller loses one call at most',
+  'a ring of five: routes avoid a killed server, and each caller loses at most one call',
   async (t) => {
     const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as Named
     await serve(t, c, 'greeter')
@@ -164,7 +164,7 @@ t.test(
   },
 )
 
-t.test('a line that is parted in the middle comes together again; circles end', async (t) => {
+t.test('a line: partitions merge again, and loops end', async (t) => {
   const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as Named
   await serve(t, a, 'left')
   await serve(t, d, 'right')
@@ -206,7 +206,7 @@ t.test('a line that is parted in the middle comes together again; circles end', 
   t.equal(await where(b, 'loop'), 508)
 })
 
-t.test('a star: its middle, and an end, are killed and started anew', async (t) => {
+t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   const { hub, b, c } = (await startAll(t, 'b-hub c-hub')) as Named
   await serve(t, c, 'greeter')
   await answers(b, 'greeter', 'c')
@@ -244,7 +244,7 @@ t.test('a star: its middle, and an end, are killed and started anew', async (t) 
   t.equal((await fetch(`${restarted.gateway}/greeter/a/where`)).status, 503)
 })
 
-t.test('a gateway opens no link between servers for its clients', async (t) => {
+t.test('a gateway opens no server link for its clients', async (t) => {
   const { gateway } = await startServer(t, 'a')
   const port = Number(new URL(gateway).port)
   for (const path of ['/network/link', '/network/Network/Link', '/network/Link']) {

@@ -146,7 +146,7 @@ await check(BODIES, '"9007199254740993"', {
   number: '400',
 })
 
-t.test('JSON arrives as it is typed, and is shown as it is answered', async (t) => {
+t.test('preserves JSON numbers of requests and responses exactly', async (t) => {
   const typed =
     '{"2": 9007199254740993,"1":[1E400,1.0, -0],"t":"\\u00e4\\/","t":0.1000000000000000055}'
   const bodies: string[] = []

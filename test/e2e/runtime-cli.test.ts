@@ -56,7 +56,7 @@ function writeProgram(folder: string, text: string): void {
   writeFileSync(join(work, folder, 'mx.yaml'), 'protocol: http\n')
 }
 
-t.test('a folder is run, called, updated, shown and ended', async (t) => {
+t.test('runs a folder, calls, updates, shows and kills it', async (t) => {
   writeProgram('page', toProgram('one'))
   await run('./page')
   t.match(
@@ -83,7 +83,7 @@ t.test('a folder is run, called, updated, shown and ended', async (t) => {
   await t.rejects(logs(t, 'page'), { message: /^Logs not found for service page/ })
 })
 
-t.test('a repository is run by its address, and updated to the newest commit', async (t) => {
+t.test('runs a repository by its address and updates it to the newest commit', async (t) => {
   const git = (...words: string[]) =>
     execFileSync('git', [
       '-C',
@@ -111,7 +111,7 @@ t.test('a repository is run by its address, and updated to the newest commit', a
   await kill('site')
 })
 
-t.test('what cannot be built or fetched is told in one message', async (t) => {
+t.test('reports a failed build or fetch in one message', async (t) => {
   mkdirSync(join(work, 'text'))
   writeFileSync(join(work, 'text', 'readme.txt'), '')
   await t.rejects(run('./text'), {

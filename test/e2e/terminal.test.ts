@@ -80,7 +80,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['gen', 'client', 'hostile'],
 ]
 
-t.test('no command lets a service steer the terminal', async (t) => {
+t.test('no command passes terminal control sequences of a service', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
   const left = COMMANDS.values()
   const runNext = async (): Promise<void> => {
@@ -93,6 +93,6 @@ t.test('no command lets a service steer the terminal', async (t) => {
   await Promise.all([runNext(), runNext()])
 })
 
-t.test('a pipe gets every byte as the service sent it', async (t) => {
+t.test('a pipe receives every byte unchanged', async (t) => {
   t.match(await mx(['logs', 'loud']), { code: 0, stdout: `\x1b[31m${HOSTILE}\n` })
 })
