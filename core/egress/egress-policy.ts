@@ -81,8 +81,6 @@ export interface EgressPolicy {
    * @throws {GatewayError} as {@link resolvePeer}.
    */
   readonly resolveKeys: (target: KeysTarget, id: string) => Promise<readonly string[]>
-  /** Whether a repository may be at this IP address; true for host names, which somebody else resolves. */
-  readonly isRepositoryAllowed: (host: string) => boolean
   /** Whether `/rpc` may name an IP address that is not in the registry. */
   readonly isCallAllowed: (address: string) => boolean
   /** Takes over changed settings. */
@@ -149,11 +147,6 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
         throw toError('jwks_uri', target, address, { reason: kind, remedy: SET_JWKS_URI }, id)
       }
       return addresses.map(({ text }) => text)
-    },
-
-    isRepositoryAllowed(host) {
-      const address = classify(host)
-      return address === undefined || lists.egress.has(address)
     },
 
     isCallAllowed(text) {
