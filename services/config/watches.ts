@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { SharedPlaces } from '../../core/limits/shared-places.ts'
 import type { Store } from '../../domain/store/store.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { unavailable } from '../../sdk/errors.ts'
 import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
 import { HEAD, toTable } from './records.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
@@ -45,13 +46,13 @@ const STOPPING = 'the configuration is being closed'
 
 export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions): Watches {
   const feeds = new Set<EventFeed<string>>()
+  const places = new SharedPlaces(maxWatchers, 'watchers')
   let closed = false
 
   return {
     open({ namespace, path }, id, onStart) {
       if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= maxWatchers)
-        throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
+      const leave = places.enter(namespace, id)
       const names = parsePath(path)
       let stop = (): void => {}
       let last: { readonly node: ConfigNode | undefined; readonly digest: string } | undefined
@@ -60,6 +61,7 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
         maxWaiting: 1,
         onClose: () => {
           stop()
+          leave()
           feeds.delete(feed)
         },
       })

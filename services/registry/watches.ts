@@ -1,5 +1,6 @@
 import type { RegistryEvent } from '../../core/contracts/registry.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { SharedPlaces } from '../../core/limits/shared-places.ts'
+import { unavailable } from '../../sdk/errors.ts'
 import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
 import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
@@ -32,10 +33,16 @@ export interface Watches {
    *
    * @param domain name of one, or `*`.
    * @param service full name of the only one of interest; empty: all.
+   * @param caller namespace of the caller; empty: anonymous.
    * @param id of errors.
    * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
    */
-  readonly open: (domain: string, service: string, id: string) => AsyncIterable<WatchEvent>
+  readonly open: (
+    domain: string,
+    service: string,
+    caller: string,
+    id: string,
+  ) => AsyncIterable<WatchEvent>
   /** How many there are. */
   readonly count: () => number
   /** Whether no more are taken. */
@@ -49,6 +56,7 @@ const STOPPING = 'the registry is being stopped'
 export function createWatches(options: WatchesOptions): Watches {
   const { domains, maxWatchers, leaveOut, maxWaiting = 20_000, nowMs } = options
   const feeds = new Set<EventFeed<WatchEvent>>()
+  const places = new SharedPlaces(maxWatchers, 'watchers')
   /** Made once for all who are told: there may be many, and a version may be long. Null: too long. */
   const made = new WeakMap<RegistryEvent, WatchEvent | null>()
   let closed = false
@@ -64,15 +72,15 @@ export function createWatches(options: WatchesOptions): Watches {
   }
 
   return {
-    open(domain, service, id) {
+    open(domain, service, caller, id) {
       if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= maxWatchers)
-        throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
+      const leave = places.enter(caller, id)
       const feed: EventFeed<WatchEvent> = createEventFeed({
         id,
         maxWaiting,
         onClose: () => {
           stop()
+          leave()
           feeds.delete(feed)
         },
       })

@@ -1,5 +1,6 @@
 import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { SharedPlaces } from '../../core/limits/shared-places.ts'
+import { unavailable } from '../../sdk/errors.ts'
 import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
 import type { ReadOptions, ServiceMessage } from './messages.ts'
 import type { Reconciler } from './reconciler.ts'
@@ -48,6 +49,7 @@ export interface WatchesOptions {
 
 export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptions): Watches {
   const feeds = new Set<EventFeed<WatchMessage>>()
+  const places = new SharedPlaces(MOST_WATCHERS, 'watchers')
   let closed = false
 
   /** As it is now: of one whose server is away nobody knows. */
@@ -64,8 +66,7 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
   return {
     open(namespace, { service, version, type }, id, starter) {
       if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= MOST_WATCHERS)
-        throw tooManyRequests(id, `there are ${MOST_WATCHERS} watchers already`)
+      const leave = places.enter(namespace, id)
       const isMeant = (record: ServiceRecord): boolean =>
         record.namespace === namespace &&
         (service === '' || record.name === service) &&
@@ -77,6 +78,7 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
         onClose() {
           stop()
           stopServers()
+          leave()
           feeds.delete(feed)
         },
       })

@@ -1,6 +1,7 @@
 import type { StoreEvent, StoreTable } from '../../core/contracts/store.ts'
+import { SharedPlaces } from '../../core/limits/shared-places.ts'
 import type { Store } from '../../domain/store/store.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { unavailable } from '../../sdk/errors.ts'
 import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
 import { type RecordMessage, toMessage } from './records.ts'
 
@@ -52,6 +53,7 @@ const STOPPING = 'the store is being stopped'
 export function createWatches(options: WatchesOptions): Watches {
   const { store, maxWatchers, maxWaiting = 10_000, nowMs } = options
   const feeds = new Set<EventFeed<StoreEvent>>()
+  const places = new SharedPlaces(maxWatchers, 'watchers')
   let closed = false
 
   /** Only keys wait: whatever their values are, a slow watcher takes little memory. */
@@ -65,14 +67,14 @@ export function createWatches(options: WatchesOptions): Watches {
   return {
     open({ table, prefix }, id, onStart) {
       if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= maxWatchers)
-        throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
+      const leave = places.enter(table.database, id)
       let stop = (): void => {}
       const feed: EventFeed<StoreEvent> = createEventFeed({
         id,
         maxWaiting,
         onClose: () => {
           stop()
+          leave()
           feeds.delete(feed)
         },
       })
