@@ -106,8 +106,8 @@ export function createGit(options: GitOptions): Git {
 }
 
 /**
- * Checks that git connects to the addresses that it is given: a version before 2.37 ignores `http.curloptResolve`, looks the host up again, and
- * connects to whatever it stands for by then.
+ * Checks that git supports `http.curloptResolve`. A version before 2.37 ignores it, resolves the host again, and
+ * connects to the new address.
  *
  * @throws {ServiceError} 501
  */
@@ -147,7 +147,7 @@ function toEnvironment(options: GitOptions): Record<string, string> {
     env[`GIT_CONFIG_KEY_${i}`] = key
     env[`GIT_CONFIG_VALUE_${i}`] = value
   }
-  // A host whose addresses nobody checked is connected to by the proxy, never by this machine.
+  // Only the proxy connects to a host with unchecked addresses.
   if (!options.allowLocal && options.pin === undefined)
     for (const name of ['NO_PROXY', 'no_proxy']) delete env[name]
   return env
