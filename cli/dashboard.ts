@@ -1,11 +1,7 @@
 import type { CAC } from 'cac'
-import {
-  parseAddress,
-  parseHosts,
-  parseSessionTime,
-  SESSION_IDLE_TIMEOUT,
-  SESSION_MAX_AGE,
-} from '../platform/settings/values.ts'
+import { HOSTS } from '../platform/settings/parse/client-filter.ts'
+import type { Setting, ValueType } from '../platform/settings/setting.ts'
+import { LISTEN_SETTINGS } from '../platform/settings/table/listen.ts'
 import { type CommandLine, readCommandLine } from './args/args.ts'
 import { findEnvironment } from './session/environments.ts'
 import { withSession } from './session/session.ts'
@@ -18,8 +14,6 @@ const FLAGS = {
   session_max_age: 'string',
   env: 'string',
 } as const
-/** Where `mx server` has it. */
-const ADDRESS = '127.0.0.1:8082'
 
 /** Runs the dashboard of an environment on this machine, until a signal ends it. @throws {CliError} */
 export async function runDashboardCommand(cli: CAC): Promise<void> {
@@ -30,19 +24,22 @@ export async function runDashboardCommand(cli: CAC): Promise<void> {
       { status: EXIT.usage },
     )
   const { address: proxy } = findEnvironment(flags.env)
-  const address = read('--address', () => parseAddress(flags.address ?? ADDRESS))
-  const hosts = read('--hosts', () => parseHosts(flags.hosts ?? []))
-  const readTime = (name: 'session_idle_timeout' | 'session_max_age', standard: string): number =>
-    read(`--${name}`, () => parseSessionTime(flags[name] ?? standard))
-  const idleTimeoutMs = readTime('session_idle_timeout', SESSION_IDLE_TIMEOUT)
-  const maxAgeMs = readTime('session_max_age', SESSION_MAX_AGE)
+  const { webAddress, webSessionIdleTimeoutMs, webSessionMaxAgeMs } = LISTEN_SETTINGS
+  const readSetting = <T>(
+    name: 'address' | 'session_idle_timeout' | 'session_max_age',
+    setting: Setting<T>,
+  ): T => read(name, setting, [flags[name] ?? setting.default])
+  const address = readSetting('address', webAddress)
+  const hosts = read('hosts', HOSTS, flags.hosts ?? [])
+  const idleTimeoutMs = readSetting('session_idle_timeout', webSessionIdleTimeoutMs)
+  const maxAgeMs = readSetting('session_max_age', webSessionMaxAgeMs)
   const { runDashboard } = await import('../platform/dashboard/run-dashboard.ts')
   await runDashboard({ address, hosts, proxy, idleTimeoutMs, maxAgeMs })
-  await tellAbsence(flags)
+  await reportUnreachableServer(flags)
 }
 
-/** Its pages say but that there is no server; why is for whoever runs it. It may be there later. */
-async function tellAbsence(flags: CommandLine<typeof FLAGS>['flags']): Promise<void> {
+/** Prints why the server is unreachable; the pages only show that it is. It may become reachable later. */
+async function reportUnreachableServer(flags: CommandLine<typeof FLAGS>['flags']): Promise<void> {
   const { env } = flags
   await withSession(env === undefined ? {} : { env }, async ({ callAnonymously }) => {
     await callAnonymously('registry', 'Debug.Health', {})
@@ -52,10 +49,10 @@ async function tellAbsence(flags: CommandLine<typeof FLAGS>['flags']): Promise<v
 }
 
 /** @throws {CliError} naming the flag. */
-function read<T>(flag: string, parse: () => T): T {
+function read<T>(flag: string, { parse }: ValueType<T>, values: readonly string[]): T {
   try {
-    return parse()
+    return parse(values)
   } catch (cause) {
-    throw new CliError(`${flag} ${(cause as Error).message}`, { status: EXIT.usage, cause })
+    throw new CliError(`--${flag} ${(cause as Error).message}`, { status: EXIT.usage, cause })
   }
 }

@@ -6,7 +6,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PROFILES } from '../platform/profiles.ts'
-import { SETTINGS, type Setting, type Settings } from '../platform/settings/settings.ts'
+import type { Setting } from '../platform/settings/setting.ts'
+import { SETTINGS, type Settings } from '../platform/settings/settings.ts'
 import { SETTING_KEYS } from '../platform/settings/sources.ts'
 import { ROOT } from './root.ts'
 
@@ -23,21 +24,25 @@ export function formatFlags(): string {
   return ['| flag | only | default | |', '|---|---|---|---|', ...rows, ''].join('\n')
 }
 
-/** {@link formatFlags}, and what becomes of a change in `mx.yaml`. */
+/** {@link formatFlags}, with the allowed values, and the effect of a change in `mx.yaml`. */
 export function formatSettings(): string {
   const rows = SETTING_KEYS.map((key) => {
-    const { live, notInFile } = SETTINGS[key]
-    return toRow([...toCells(key), notInFile === undefined ? (live ? 'live' : 'restart') : '-'])
+    const { allowed, live, notInFile } = SETTINGS[key]
+    const effect = notInFile === undefined ? (live ? 'live' : 'restart') : '-'
+    return toRow([...toCells(key), allowed, effect])
   })
-  const head = ['| flag | only | default | meaning | in mx.yaml |', '|---|---|---|---|---|']
+  const head = [
+    '| flag | only | default | meaning | values | in mx.yaml |',
+    '|---|---|---|---|---|---|',
+  ]
   return ['', ...head, ...rows, '', ''].join('\n')
 }
 
 /** What is said of a setting, a text for each column. */
 function toCells(key: keyof Settings): readonly string[] {
   const setting: Setting<unknown> = SETTINGS[key]
-  const { name, kind, form, description, only, inServer } = setting
-  const flag = kind === 'switch' ? `--${name}` : `--${name} <${form}>`
+  const { name, kind, placeholder, description, only, inServer } = setting
+  const flag = kind === 'switch' ? `--${name}` : `--${name} <${placeholder}>`
   const repeated = `${description}${kind === 'list' ? '; repeatable' : ''}`
   const meaning =
     inServer?.description === undefined ? repeated : `${repeated}. Server: ${inServer.description}`

@@ -1,5 +1,5 @@
 import type { CAC, Command as CacCommand } from 'cac'
-import type { Command, Setting } from '../../platform/settings/settings.ts'
+import type { Command, Setting } from '../../platform/settings/setting.ts'
 import { formatColumns } from '../ui/output.ts'
 
 const NOTE =
@@ -9,8 +9,8 @@ const NOTE =
 export async function addFlags(cli: CAC, to: CacCommand, command: Command): Promise<void> {
   const { listSettings } = await import('../../platform/settings/command.ts')
   const settings = listSettings(command)
-  for (const { name, form, kind, description } of settings)
-    to.option(kind === 'switch' ? `--${name}` : `--${name} [${form}]`, description)
+  for (const { name, placeholder, kind, description } of settings)
+    to.option(kind === 'switch' ? `--${name}` : `--${name} [${placeholder}]`, description)
   const { helpCallback } = cli.globalCommand
   cli.globalCommand.helpCallback = (plain) => {
     const sections = helpCallback?.(plain) || plain
@@ -24,12 +24,12 @@ export async function addFlags(cli: CAC, to: CacCommand, command: Command): Prom
 
 function describe({
   name,
-  form,
+  placeholder,
   kind,
   description,
   ...setting
 }: Setting<unknown>): readonly [string, string] {
-  const left = kind === 'switch' ? `--${name}` : `--${name} <${form}>`
+  const left = kind === 'switch' ? `--${name}` : `--${name} <${placeholder}>`
   const isUnset = setting.default.trim() === ''
   const standard = isUnset ? setting.unset : setting.default
   const repeat = kind === 'list' ? '; repeatable' : ''

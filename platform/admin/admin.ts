@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Log } from '../process/log.ts'
-import type { Address } from '../settings/values.ts'
+import type { Address } from '../settings/parse/address.ts'
 import type { Readiness } from './readiness.ts'
 
 /** A text for who asks: its media type, and itself. */

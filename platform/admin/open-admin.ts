@@ -1,9 +1,9 @@
 import { compileHosts } from '../../core/http/served-hosts.ts'
 import type { Configuration } from '../config/load.ts'
 import { claimPort } from '../process/port.ts'
-import { isSamePort } from '../settings/command.ts'
+import { formatAddress, isLoopback } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
-import { formatAddress, isLoopback } from '../settings/values.ts'
+import { isSamePort } from '../settings/validate.ts'
 import { type Admin, type AdminOptions, startAdmin } from './admin.ts'
 
 /** The admin address of a process, which may have none. */

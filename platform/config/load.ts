@@ -1,16 +1,17 @@
 import { lstatSync } from 'node:fs'
 import { planPlugins } from '../plugins/plan.ts'
-import { checkPorts, checkServer, readProfile } from '../settings/command.ts'
+import { readProfile } from '../settings/command.ts'
 import { readEnvironment } from '../settings/env.ts'
-import { type Command, SETTINGS, type Settings } from '../settings/settings.ts'
+import type { Command } from '../settings/setting.ts'
+import { SETTINGS, type Settings, type SettingsInput } from '../settings/settings.ts'
 import {
-  findWrongValues,
+  findInvalidValues,
   mergeInputs,
   mergeSettings,
   SETTING_KEYS,
   SettingsError,
-  type SettingsInput,
 } from '../settings/sources.ts'
+import { validatePorts, validateServer } from '../settings/validate.ts'
 import { type ConfigFile, NO_CONFIG } from './types.ts'
 
 /** Used when it lies in the working folder and no other is named. */
@@ -59,7 +60,7 @@ export function configurationFrom(
         ? NO_CONFIG
         : await read({ file, text }, command, others, problems)
     const given = mergeInputs(flags, environment, config.settings)
-    if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
+    if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(given)])
     const configuration = { settings: merge(given, command), config, given, file }
     planPlugins(configuration)
     return configuration
@@ -82,7 +83,7 @@ async function read(
     return text === undefined ? await readConfig(file, command) : parseConfig(text, file, command)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    const all = [...problems, ...error.problems, ...findWrongValues(others)]
+    const all = [...problems, ...error.problems, ...findInvalidValues(others)]
     throw new SettingsError(all, { cause: error })
   }
 }
@@ -90,16 +91,16 @@ async function read(
 function merge(given: SettingsInput, command: Command): Settings {
   if (command === 'api') {
     const settings = mergeSettings(given)
-    const problems = checkPorts(settings, given, command)
+    const problems = validatePorts(settings, given, command)
     if (problems.length > 0) throw new SettingsError(problems)
     return settings
   }
-  const wrong = findWrongValues(given)
+  const wrong = findInvalidValues(given)
   if (wrong.length > 0) throw new SettingsError(wrong)
   const profile = given.get('profile')
   const named = mergeSettings(profile === undefined ? new Map() : new Map([['profile', profile]]))
   const settings = mergeSettings(given, readProfile(named.profile))
-  const problems = checkServer(settings, given)
+  const problems = validateServer(settings, given)
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
 }

@@ -5,12 +5,12 @@ import { isMap, isSeq } from 'yaml'
 import { toService } from '../../adapters/registry/static.ts'
 import type { Node } from '../../core/contracts/registry.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import { type Command, SETTINGS, type Settings } from '../settings/settings.ts'
+import type { Command } from '../settings/setting.ts'
+import { SETTINGS, type SettingInput, type Settings } from '../settings/settings.ts'
 import {
   explainElsewhere,
   findSetting,
   keysOf,
-  type SettingInput,
   SettingsError,
   splitList,
 } from '../settings/sources.ts'
@@ -103,7 +103,7 @@ function readSetting(
   { key: keyNode, value }: YamlEntry,
   folder: string,
 ): SettingInput | undefined {
-  const { name, kind, form, parse } = SETTINGS[key]
+  const { name, kind, placeholder, parse } = SETTINGS[key]
   const isList = kind === 'list' && isSeq(source.follow(value))
   const single = source.text(value)
   if (!isList && single === undefined) {
@@ -111,8 +111,8 @@ function readSetting(
     source.report(
       value ?? keyNode,
       source.follow(value) === undefined
-        ? `${name} needs a value (${form})`
-        : `${name} must be ${kind === 'list' ? 'a list' : 'one value'} (${form}), got ${got}`,
+        ? `${name} needs a value (${placeholder})`
+        : `${name} must be ${kind === 'list' ? 'a list' : 'one value'} (${placeholder}), got ${got}`,
     )
     return undefined
   }

@@ -1,4 +1,4 @@
-import type { SettingsInput } from '../settings/sources.ts'
+import type { SettingsInput } from '../settings/settings.ts'
 
 /** A service of `services:`. */
 export interface ServiceEntry {

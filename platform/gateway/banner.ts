@@ -1,6 +1,6 @@
 import type { Log } from '../process/log.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Address, formatAddress } from '../settings/values.ts'
 
 /** What is shown once the gateway serves. */
 export interface BannerFacts {

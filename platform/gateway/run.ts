@@ -25,8 +25,8 @@ import { endAfter, handleSignals, logUncaughtExceptions, logWarnings } from '../
 import { readVersion } from '../process/version.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
+import { type Address, parseListenAddress } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Address, parseAddress } from '../settings/values.ts'
 import { HOME_FOLDER, openTls } from '../tls/open.ts'
 import { serveIpc } from '../workers/ipc-rpc.ts'
 import { publishLastGood, requestLastGood, storeLastGood } from '../workers/last-good-config.ts'
@@ -58,11 +58,11 @@ export async function runApi(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<Address | undefined> {
-  const { given, problems } = parseFlags(words)
-  const load = configurationFrom(given, env, 'api', problems)
+  const { flags, problems } = parseFlags(words)
+  const load = configurationFrom(flags, env, 'api', problems)
   const shared = env[ADDRESS_VARIABLE]
   if (cluster.isWorker && shared !== undefined)
-    return runWorker(load, parseAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
+    return runWorker(load, parseListenAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
   const configuration = await load()
   const { settings } = configuration
   const log = openLog(settings)
@@ -221,7 +221,7 @@ async function runWorker(
   address: Address,
   http2: string | undefined,
 ): Promise<Address> {
-  const http2Address = http2 === undefined ? undefined : parseAddress(http2)
+  const http2Address = http2 === undefined ? undefined : parseListenAddress(http2)
   const loadShared: LoadConfiguration = async (text) => {
     const { settings, ...rest } = await load(text)
     return { ...rest, settings: { ...settings, address, http2Address } }

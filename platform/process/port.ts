@@ -1,5 +1,5 @@
 import { claimPort as claim } from '../../core/listener/probe-port.ts'
-import { type Address, formatAddress } from '../settings/values.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
 
 /**
  * Makes sure that nobody listens on an address, another gateway with shared port included,

@@ -4,8 +4,8 @@ import type { Configuration } from '../config/load.ts'
 import { formatFacts, hasTerminal } from '../gateway/banner.ts'
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
 import { SETTINGS } from '../settings/settings.ts'
-import { type Address, formatAddress } from '../settings/values.ts'
 import type { Server } from './server.ts'
 
 /** Not for a shell: zsh expands `[::]`. */

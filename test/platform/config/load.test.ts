@@ -35,21 +35,21 @@ t.test(
   'an unknown flag hides nothing of what is wrong in the file or the environment',
   async (t) => {
     const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
-    const { given, problems } = parseFlags([`--config=${file}`, '--adress=:80'], 'server')
-    const load = configurationFrom(given, { MX_LOG_LEVEL: 'loud' }, 'server', problems)
+    const { flags, problems } = parseFlags([`--config=${file}`, '--adress=:80'], 'server')
+    const load = configurationFrom(flags, { MX_LOG_LEVEL: 'loud' }, 'server', problems)
     writeFileSync(file, 'adress: :80\n')
     await t.rejects(load(), /^unknown flag --adress.*\n.*mx\.yaml:1:1: .*\nMX_LOG_LEVEL .*$/)
     writeFileSync(file, 'address: nowhere\n')
     await t.rejects(load(), /^unknown flag .*\n.*mx\.yaml:1:\d+: address .*\nMX_LOG_LEVEL .*$/)
     writeFileSync(file, 'address: :80\n')
-    const right = configurationFrom(given, {}, 'server', problems)
+    const right = configurationFrom(flags, {}, 'server', problems)
     await t.rejects(right(), /^unknown flag .*$/, 'one is enough')
   },
 )
 
 t.test('a wrong profile hides no other value, an unknown flag neither', async (t) => {
   const flags = readFlags(['--profile=x', '--address=nowhere'], 'server')
-  await t.rejects(configurationFrom(flags, {}, 'server')(), /^--profile .*\n--address /)
+  await t.rejects(configurationFrom(flags, {}, 'server')(), /^--address .*\n--profile /)
   t.throws(
     () => readFlags(['--adress=:80', '--proxy_address=nowhere'], 'server'),
     /^unknown flag --adress.*\n--proxy_address /,

@@ -256,8 +256,8 @@ t.test('a misspelt variable is named with what was meant, any other is left alon
   }
   const { store, registry } = SETTINGS
   t.same(findMisspelt(env), [
-    `unknown variable MX_STORE_ADDRESS: the address is part of MX_STORE (${store.form})`,
-    `unknown variable MX_REGISTRY_TLS_CA: certificates and keys are part of MX_REGISTRY (${registry.form})`,
+    `unknown variable MX_STORE_ADDRESS: the address is part of MX_STORE (${store.placeholder})`,
+    `unknown variable MX_REGISTRY_TLS_CA: certificates and keys are part of MX_REGISTRY (${registry.placeholder})`,
     'unknown variable MX_BALANCEE, did you mean MX_BALANCE?',
     'unknown variable MX_API_MAX_BODDY, did you mean MX_API_MAX_BODY?',
     'unknown variable MX_SERVER_ADRESS, did you mean MX_SERVER_ADDRESS?',

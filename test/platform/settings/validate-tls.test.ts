@@ -37,7 +37,7 @@ t.test('what is wrong with certificates is told with what would be right', async
   const cases: [string[], RegExp][] = [
     [
       ['--enable_acme', '--acme_hosts=*.a.test'],
-      /^--acme_hosts must be names of hosts such as app\.example\.com, got "\*\.a\.test", and for wildcards/,
+      /^--acme_hosts must be names of hosts such as app\.example\.com, got "\*\.a\.test", and wildcards have no HTTP challenge$/,
     ],
     [
       ['--enable_acme', '--acme_hosts=10.0.0.1'],
