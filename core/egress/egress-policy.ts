@@ -9,13 +9,7 @@ import {
 } from './allow-list.ts'
 import { isListener } from './listeners.ts'
 import { type ResolveHost, resolveAddresses, resolveBySystem } from './resolve.ts'
-
-/** Where a connection is to go. */
-export interface EgressTarget {
-  /** Host name or IP address, without brackets. */
-  readonly host: string
-  readonly port: number
-}
+import type { EgressTarget } from './target.ts'
 
 /** An address that others are to connect to, and who supplied it. */
 export interface PeerTarget extends EgressTarget {

@@ -1,5 +1,5 @@
 import { compileHosts } from '../../core/http/served-hosts.ts'
-import type { Configuration } from '../config/load.ts'
+import type { Configuration } from '../config/types.ts'
 import { claimPort } from '../process/port.ts'
 import { formatAddress, isLoopback } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'

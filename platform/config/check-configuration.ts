@@ -10,7 +10,7 @@ import { SELF_SIGNED } from '../settings/parse/tls.ts'
 import { openTls } from '../tls/open.ts'
 import { listNames } from './configured-services.ts'
 import { lintConfiguration } from './lint.ts'
-import type { Configuration } from './load.ts'
+import type { Configuration } from './types.ts'
 
 /** What a gateway would serve by its configuration. */
 export interface CheckedApi {

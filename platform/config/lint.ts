@@ -5,7 +5,7 @@ import { nameResolver } from '../gateway/find-resolver.ts'
 import type { Command } from '../settings/setting.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listServices } from './configured-services.ts'
-import type { Configuration } from './load.ts'
+import type { Configuration } from './types.ts'
 
 const VARIABLE = /^MX_/
 const BY_HOST_OR_TOPIC: ReadonlySet<string> = new Set(['host', 'subdomain', 'event'])

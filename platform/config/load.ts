@@ -12,20 +12,11 @@ import {
   SettingsError,
 } from '../settings/sources.ts'
 import { validatePorts, validateServer } from '../settings/validate.ts'
+import type { Configuration } from './types.ts'
 import { type ConfigFile, NO_CONFIG } from './types.ts'
 
 /** Used when it lies in the working folder and no other is named. */
 const DEFAULT_FILE = 'mx.yaml'
-
-/** What a command was told, by whomever: flags, environment, configuration file. */
-export interface Configuration {
-  readonly settings: Settings
-  readonly config: ConfigFile
-  /** What somebody set, and where; the other settings are those of the profile, or have their defaults. */
-  readonly given: SettingsInput
-  /** As named, or undefined when there is none. */
-  readonly file: string | undefined
-}
 
 /**
  * Reads everything again. Flags win over the environment, that over the file, that over the profile, that over defaults.

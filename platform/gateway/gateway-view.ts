@@ -17,7 +17,8 @@ import { formatAddress } from '../settings/parse/address.ts'
 import { nameResolver } from './find-resolver.ts'
 import type { GatewayServer } from './gateway-server.ts'
 import type { Domains } from './routing/domains.ts'
-import { type Explanation, explain } from './routing/explain.ts'
+import { explain } from './routing/explain.ts'
+import type { Explanation } from './routing/explanation.ts'
 import { toRoutesPage } from './routing/routes-page.ts'
 
 export interface GatewayViewOptions {

@@ -8,15 +8,11 @@ import { createProcessAdmin } from '../admin/process-admin.ts'
 import { createWorkerReadiness } from '../admin/worker-readiness.ts'
 import { listNames } from '../config/configured-services.ts'
 import { lintConfiguration } from '../config/lint.ts'
-import {
-  type Configuration,
-  configurationFrom,
-  keepFixed,
-  type LoadConfiguration,
-} from '../config/load.ts'
+import { configurationFrom, keepFixed, type LoadConfiguration } from '../config/load.ts'
 import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
 import { createReloader, logRejection } from '../config/reloader.ts'
 import { reportReload } from '../config/report-reload.ts'
+import type { Configuration } from '../config/types.ts'
 import { pluginFiles } from '../plugins/load.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'

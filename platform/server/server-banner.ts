@@ -1,6 +1,6 @@
 import { isWildcardHost } from '../../core/http/wildcard-host.ts'
 import { hideSecret } from '../../lib/text/redact-url.ts'
-import type { Configuration } from '../config/load.ts'
+import type { Configuration } from '../config/types.ts'
 import { formatFacts, hasTerminal } from '../gateway/banner.ts'
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'

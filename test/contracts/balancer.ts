@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { BalanceOptions } from '../../core/upstream/balance/balancer.ts'
+import type { BalanceOptions } from '../../core/upstream/balance/policy.ts'
 import { createRandomBits } from '../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import { TestExchange } from '../../sdk/testing.ts'

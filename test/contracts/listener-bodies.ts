@@ -6,7 +6,7 @@ import type { Exchange, Peer } from '../../core/exchange.ts'
 import { HeaderList } from '../../core/http/headers.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient, statusCodes } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 const MIB = 1024 * 1024
 /** What kernel buffers and one chunk may hold while one side stalls. */

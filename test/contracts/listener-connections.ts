@@ -4,7 +4,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import { HeaderList } from '../../core/http/headers.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient, splitReplies, statusCodes } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 

@@ -3,7 +3,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { PROBES, type Probe } from '../fixtures/probes.ts'
 import { RawClient, statusCodes } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 /** Probes sent at a time. */
 const PARALLEL = 12

@@ -8,7 +8,7 @@ import { replyMemory } from '../../core/limits/memory-budget.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { RawClient, splitReplies } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 /** More than the sockets between a client that does not read and the listener take. */
 const LONG = Buffer.alloc(16 * 1024 * 1024, 'abcdefg')

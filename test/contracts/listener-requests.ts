@@ -4,7 +4,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import { parseListenAddress } from '../../sdk/service/listen-address.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient, splitReplies, statusCodes } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 const ok = (x: Exchange) => x.reply(200, 'ok')
 

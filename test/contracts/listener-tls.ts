@@ -8,7 +8,7 @@ import { createCertificate, createCertificateFolder } from '../fixtures/certific
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import { openBackendServer, openWebGateway } from '../fixtures/web-gateway.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 /** The certificate a server shows to a client that asks for `servername`. */
 async function shown(port: number, servername: string): Promise<string> {

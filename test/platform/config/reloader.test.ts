@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Configuration } from '../../../platform/config/load.ts'
+import type { Configuration } from '../../../platform/config/types.ts'
 import { createReloader } from '../../../platform/config/reloader.ts'
 import { NO_CONFIG } from '../../../platform/config/types.ts'
 import type { Log } from '../../../platform/process/log.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Configuration } from '../../../platform/config/load.ts'
+import type { Configuration } from '../../../platform/config/types.ts'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
 import { findChanges } from '../../../platform/config/report-reload.ts'
 import { mergeSettings } from '../../../platform/settings/sources.ts'

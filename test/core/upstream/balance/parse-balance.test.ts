@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { BalanceOptions } from '../../../../core/upstream/balance/balancer.ts'
+import type { BalanceOptions } from '../../../../core/upstream/balance/policy.ts'
 import { parseBalance } from '../../../../core/upstream/balance/parse-balance.ts'
 
 t.test('every form of the grammar is read', async (t) => {

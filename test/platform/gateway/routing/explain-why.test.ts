@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
-import type { Explanation } from '../../../../platform/gateway/routing/explain.ts'
+import type { Explanation } from '../../../../platform/gateway/routing/explanation.ts'
 import { toWhy } from '../../../../platform/gateway/routing/explain-why.ts'
 
 const NONE: Omit<Explanation, 'why'> = {
