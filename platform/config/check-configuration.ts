@@ -52,7 +52,7 @@ export async function checkApi(
     },
     closing,
   )
-  const { chain } = await buildChain(configuration, plan)
+  const chain = await buildChain(configuration, plan)
   closing.add(() => chain.close(() => {}))
   // What would be ordered, or made, cannot be wrong yet.
   const isOfFiles = !settings.enableAcme && settings.tlsCertFiles[0] !== SELF_SIGNED

@@ -12,8 +12,7 @@ import {
   SettingsError,
 } from '../settings/sources.ts'
 import { validatePorts, validateServer } from '../settings/validate.ts'
-import type { Configuration } from './types.ts'
-import { type ConfigFile, NO_CONFIG } from './types.ts'
+import { type ConfigFile, type Configuration, NO_CONFIG } from './types.ts'
 
 /** Used when it lies in the working folder and no other is named. */
 const DEFAULT_FILE = 'mx.yaml'

@@ -196,7 +196,7 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
     closing,
   )
   const { routing, registry, problem, buildChain } = deciding
-  const { chain } = await buildChain(configuration, plan)
+  const chain = await buildChain(configuration, plan)
 
   const gateway = new Gateway({
     chain,
@@ -245,7 +245,7 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
     // Whatever can be wrong comes first: a refused configuration has changed nothing.
     const nextPlan = planPlugins(merged)
     const services = listServices(merged)
-    const { chain } = await buildChain(merged, nextPlan)
+    const chain = await buildChain(merged, nextPlan)
     const before = current
     current = merged
     asked = next.settings

@@ -4,7 +4,6 @@ import type { Registry, Service } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import type { Tracer } from '../../core/contracts/tracer.ts'
 import { createEgressPolicy, type EgressPolicy } from '../../core/egress/egress-policy.ts'
-import type { Exchange } from '../../core/exchange.ts'
 import { dashboardCookie } from '../../core/http/dashboard-cookie.ts'
 import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { Disposer } from '../../lib/async/disposer.ts'
@@ -57,13 +56,7 @@ export interface Pipeline {
    *
    * @throws {SettingsError} when a plugin cannot be built.
    */
-  readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<BuiltChain>
-}
-
-export interface BuiltChain {
-  readonly chain: Chain
-  /** Name of the handler that a routed exchange goes to. */
-  readonly handlerOf: (x: Exchange) => string
+  readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<Chain>
 }
 
 /** @throws {Error} when the registry can never be asked. What is opened is closed by `closing`. */
@@ -120,7 +113,7 @@ export async function openPipeline(options: DecidingOptions, closing: Disposer):
         await chain.close(onFault)
         await forwarding.close()
       }
-      return { chain: { ...chain, close }, handlerOf: forwarding.handlerOf }
+      return { ...chain, close }
     },
   }
 }

@@ -84,7 +84,7 @@ export async function explain(
     closing,
   )
   if (routing.ready !== undefined) await settlesWithin(routing.ready, REGISTRY_MS)
-  const { chain, handlerOf } = await buildChain(configuration, planPlugins(configuration))
+  const chain = await buildChain(configuration, planPlugins(configuration))
   closing.add(() => chain.close(() => {}))
   const passed: Stage[] = []
   const x = new DryExchange(request, () => reach(''))
@@ -115,7 +115,7 @@ export async function explain(
   const explanation = {
     stages: passed,
     route: route && toRoute(route.service, route.endpoint, route.handler, route.variables),
-    handler: route && handlerOf(x),
+    handler: route && x.handler!.name,
     namespace,
     account: session?.account.id ?? '',
     rulings,
