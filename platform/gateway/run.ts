@@ -21,7 +21,7 @@ import { endAfter, handleSignals, logUncaughtExceptions, logWarnings } from '../
 import { readVersion } from '../process/version.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
-import { type Address, parseListenAddress } from '../settings/parse/address.ts'
+import { type Address, parseBindAddress } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOME_FOLDER, openTls } from '../tls/open.ts'
 import { serveIpc } from '../workers/ipc-rpc.ts'
@@ -58,7 +58,7 @@ export async function runApi(
   const load = configurationFrom(flags, env, 'api', problems)
   const shared = env[ADDRESS_VARIABLE]
   if (cluster.isWorker && shared !== undefined)
-    return runWorker(load, parseListenAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
+    return runWorker(load, parseBindAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
   const configuration = await load()
   const { settings } = configuration
   const log = openLog(settings)
@@ -217,7 +217,7 @@ async function runWorker(
   address: Address,
   http2: string | undefined,
 ): Promise<Address> {
-  const http2Address = http2 === undefined ? undefined : parseListenAddress(http2)
+  const http2Address = http2 === undefined ? undefined : parseBindAddress(http2)
   const loadShared: LoadConfiguration = async (text) => {
     const { settings, ...rest } = await load(text)
     return { ...rest, settings: { ...settings, address, http2Address } }

@@ -10,7 +10,7 @@ import { createLog } from '../process/log.ts'
 import { handleSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
-import { parseListenAddress } from '../settings/parse/address.ts'
+import { parseBindAddress } from '../settings/parse/address.ts'
 import { restartOnSigusr2 } from '../workers/on-sigusr2.ts'
 import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
@@ -38,8 +38,7 @@ export async function runServer(
     startServer({
       ...{ configuration, log, signal: stopper.signal },
       canShowPassword: hasTerminal(log),
-      listeners: () =>
-        admin.url === undefined ? [] : [parseListenAddress(new URL(admin.url).host)],
+      listeners: () => (admin.url === undefined ? [] : [parseBindAddress(new URL(admin.url).host)]),
     }),
   )
   let watched: Reloading | undefined

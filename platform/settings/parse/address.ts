@@ -29,7 +29,7 @@ const ALLOWED = 'host:port or :port, with a port from 0 to 65535'
  *
  * @throws {RangeError} with the accepted forms.
  */
-export function parseListenAddress(text: string): Address {
+export function parseBindAddress(text: string): Address {
   const match = HOST_PORT.exec(text.trim())
   const port = Number(match?.[3])
   if (match === null || port > 65_535) throw notAllowed(ALLOWED, text)
@@ -38,7 +38,7 @@ export function parseListenAddress(text: string): Address {
   return { host: match[1] ?? (match[2] || findWildcardHost()), port }
 }
 
-/** The address as {@link parseListenAddress} reads it. */
+/** The address as {@link parseBindAddress} reads it. */
 export function formatAddress({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
@@ -49,16 +49,16 @@ export function isLoopback({ host }: Address): boolean {
 }
 
 /** Address to listen on. */
-export const ADDRESS: ValueType<Address> = single('host:port', ALLOWED, parseListenAddress)
+export const LISTEN_ADDRESS: ValueType<Address> = single('host:port', ALLOWED, parseBindAddress)
 
-/** {@link ADDRESS}, or `none`: undefined. */
-export const ADDRESS_OR_NONE: ValueType<Address | undefined> = single(
+/** {@link LISTEN_ADDRESS}, or `none`: undefined. */
+export const LISTEN_ADDRESS_OR_NONE: ValueType<Address | undefined> = single(
   'host:port or none',
   `none, ${ALLOWED}`,
   (text, reject) => {
     if (text.trim() === 'none') return undefined
     try {
-      return parseListenAddress(text)
+      return parseBindAddress(text)
     } catch (error) {
       throw reject('', error)
     }

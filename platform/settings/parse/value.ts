@@ -78,7 +78,7 @@ export function didYouMean(text: string, words: readonly string[]): string {
 }
 
 /** The result of `check`. @throws {RangeError} with its message, worded to follow the name of the setting. */
-export function checkUrl<T>(check: () => T): T {
+export function checkUrlSetting<T>(check: () => T): T {
   try {
     return check()
   } catch (error) {

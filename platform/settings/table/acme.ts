@@ -1,4 +1,4 @@
-import { ADDRESS, type Address } from '../parse/address.ts'
+import { type Address, LISTEN_ADDRESS } from '../parse/address.ts'
 import { ACME_HOSTS, DIRECTORY_URL, EMAIL_ADDRESS, PERMISSION_URL } from '../parse/tls.ts'
 import { freeText, SWITCH } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
@@ -62,7 +62,7 @@ export const ACME_SETTINGS: SettingTable<AcmeSettings> = {
     live: false,
   },
   acmeAddress: {
-    ...ADDRESS,
+    ...LISTEN_ADDRESS,
     name: 'acme_address',
     description:
       'Address of the HTTP challenge, which redirects other requests to HTTPS; the ACME server connects to port 80',

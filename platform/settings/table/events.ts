@@ -1,7 +1,7 @@
 import type { EventRetention } from '../../../core/contracts/events.ts'
 import { count, RETENTION_TIME, SIZE_OR_ZERO } from '../parse/amount.ts'
 import { TOPIC_RETENTIONS } from '../parse/retention.ts'
-import { EVENT_STORE } from '../parse/server-urls.ts'
+import { EVENT_STORE_URL } from '../parse/server-urls.ts'
 import { oneOf } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
@@ -23,9 +23,9 @@ export interface EventSettings {
 
 export const EVENT_SETTINGS: SettingTable<EventSettings> = {
   events: {
-    ...EVENT_STORE,
+    ...EVENT_STORE_URL,
     name: 'events',
-    description: `Event store: ${EVENT_STORE.allowed}`,
+    description: `Event store: ${EVENT_STORE_URL.allowed}`,
     default: 'lmdb',
     only: 'server',
     live: false,

@@ -1,9 +1,9 @@
 import {
-  ADDRESS,
-  ADDRESS_OR_NONE,
   ADVERTISED_ADDRESS,
   type Address,
   type Advertised,
+  LISTEN_ADDRESS,
+  LISTEN_ADDRESS_OR_NONE,
 } from '../parse/address.ts'
 import { SESSION_TIME, TIMEOUT } from '../parse/amount.ts'
 import { oneOf } from '../parse/value.ts'
@@ -31,7 +31,7 @@ export interface ListenSettings {
 
 export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
   address: {
-    ...ADDRESS,
+    ...LISTEN_ADDRESS,
     name: 'address',
     description:
       'Address to listen on; ":8080" is every IPv4 and IPv6 address, "0.0.0.0:8080" every IPv4 address; port 0 any free port',
@@ -54,7 +54,7 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     live: false,
   },
   http2Address: {
-    ...ADDRESS_OR_NONE,
+    ...LISTEN_ADDRESS_OR_NONE,
     name: 'http2_address',
     description: 'Additional address of the listener node, for HTTP/2 beside the listener uws',
     default: 'none',
@@ -69,14 +69,14 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     live: false,
   },
   adminAddress: {
-    ...ADDRESS_OR_NONE,
+    ...LISTEN_ADDRESS_OR_NONE,
     name: 'admin_address',
     description: 'Address of /livez, /readyz and /metrics, for operators only',
     default: '127.0.0.1:8089',
     live: false,
   },
   proxyAddress: {
-    ...ADDRESS,
+    ...LISTEN_ADDRESS,
     name: 'proxy_address',
     description: 'Address of the RPC proxy, for services, clients and the command line',
     default: '127.0.0.1:8081',
@@ -94,7 +94,7 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     live: false,
   },
   webAddress: {
-    ...ADDRESS,
+    ...LISTEN_ADDRESS,
     name: 'web_address',
     description: 'Address of the dashboard',
     default: '127.0.0.1:8082',

@@ -1,5 +1,5 @@
 import { BACKENDS, NAMESPACE_PREFIX, SERVICE_NAMES } from '../parse/names.ts'
-import { REGISTRY } from '../parse/server-urls.ts'
+import { REGISTRY_URL } from '../parse/server-urls.ts'
 import { freeText, oneOf } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
@@ -60,7 +60,7 @@ export const ROUTING_SETTINGS: SettingTable<RoutingSettings> = {
     live: true,
   },
   registry: {
-    ...REGISTRY,
+    ...REGISTRY_URL,
     name: 'registry',
     description:
       'Registry of services that neither --backend nor mx.yaml lists: static (none), mx://host:port, mxs://host:port, consul://host:port, consuls://host:port, kubernetes, or memory',

@@ -1,6 +1,6 @@
 import { SIZE_OR_AUTO, SIZE_OR_ZERO } from '../parse/amount.ts'
 import { SECRET_KEY, SECRET_KEY_SOURCE } from '../parse/secret.ts'
-import { BROKER, STORE } from '../parse/server-urls.ts'
+import { BROKER_URL, STORE_URL } from '../parse/server-urls.ts'
 import { oneOf, single } from '../parse/value.ts'
 import type { SettingTable } from '../setting.ts'
 
@@ -39,11 +39,11 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
     live: false,
   },
   store: {
-    ...STORE,
+    ...STORE_URL,
     name: 'store',
-    description: `Store of ACME certificates, for one gateway or for several: ${STORE.allowed}`,
+    description: `Store of ACME certificates, for one gateway or for several: ${STORE_URL.allowed}`,
     default: 'lmdb',
-    inServer: { description: `Store of records: ${STORE.allowed}` },
+    inServer: { description: `Store of records: ${STORE_URL.allowed}` },
     live: false,
   },
   storeSync: {
@@ -74,9 +74,9 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
     live: false,
   },
   broker: {
-    ...BROKER,
+    ...BROKER_URL,
     name: 'broker',
-    description: `Message broker, also of the handler event: ${BROKER.allowed}`,
+    description: `Message broker, also of the handler event: ${BROKER_URL.allowed}`,
     default: 'memory',
     live: false,
   },

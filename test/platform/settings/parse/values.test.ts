@@ -13,12 +13,12 @@ import {
   SECRET_KEY,
   SECRET_KEY_SOURCE,
 } from '../../../../platform/settings/parse/secret.ts'
-import { BROKER, EVENT_STORE, STORE } from '../../../../platform/settings/parse/server-urls.ts'
+import { BROKER_URL, EVENT_STORE_URL, STORE_URL } from '../../../../platform/settings/parse/server-urls.ts'
 import { makeSecretKey } from '../../../../services/config/secrets/secret-key.ts'
 
 t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) => {
   for (const text of ['memory', 'lmdb', 'postgres://mx:secret@127.0.0.1:5432/mx?schema=a'])
-    t.equal(STORE.parse([` ${text} `]), text)
+    t.equal(STORE_URL.parse([` ${text} `]), text)
   const wrong: Record<string, RegExp> = {
     memroy: /must be memory, lmdb .*, got "memroy", did you mean memory\?$/,
     'redis://a:pass@b:1': /got "redis:\/\/\[hidden\]@b:1"$/,
@@ -26,7 +26,7 @@ t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) =>
     '': /got ""$/,
   }
   for (const [text, message] of Object.entries(wrong))
-    t.throws(() => STORE.parse([text]), { name: 'RangeError', message }, text)
+    t.throws(() => STORE_URL.parse([text]), { name: 'RangeError', message }, text)
 })
 
 t.test('cores are a number, or none', async (t) => {
@@ -53,19 +53,19 @@ t.test('a token of the network has at least 16 characters', async (t) => {
 
 t.test('a broker is memory or the URL of a server of NATS', async (t) => {
   for (const text of ['memory', 'nats://127.0.0.1:4222', 'tls://u:p@a:1,b:2?prefix=x'])
-    t.equal(BROKER.parse([` ${text} `]), text)
+    t.equal(BROKER_URL.parse([` ${text} `]), text)
   const wrong: Record<string, RegExp> = {
     memroy: /^must be memory .* or nats:\/\/.*, got "memroy", did you mean memory\?$/,
     'nats://a:pass@h:0': /^cannot be used: (?!.*pass@)/,
   }
   for (const [text, message] of Object.entries(wrong))
-    t.throws(() => BROKER.parse([text]), { name: 'RangeError', message }, text)
+    t.throws(() => BROKER_URL.parse([text]), { name: 'RangeError', message }, text)
 })
 
 t.test('events are kept in memory, in a file, or by a server of NATS', async (t) => {
   for (const text of ['memory', 'lmdb', 'nats://127.0.0.1:4222'])
-    t.equal(EVENT_STORE.parse([` ${text} `]), text)
-  t.throws(() => EVENT_STORE.parse(['jetstream']), {
+    t.equal(EVENT_STORE_URL.parse([` ${text} `]), text)
+  t.throws(() => EVENT_STORE_URL.parse(['jetstream']), {
     name: 'RangeError',
     message: /^must be memory, lmdb \(a file\) or nats:.* \(JetStream\), got "jetstream"$/,
   })
