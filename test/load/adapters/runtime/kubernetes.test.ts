@@ -10,9 +10,13 @@ import {
 import type { Runtime, Workload, WorkloadState } from '../../../../core/contracts/runtime.ts'
 import { ROOT } from '../../../../scripts/root.ts'
 import { testRuntime, whenState } from '../../../contracts/runtime.ts'
-import { type ApiObject } from '../../../fixtures/kubernetes-object.ts'
-import { answerStatus, type Collection, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
+import {
+  answerStatus,
+  type Collection,
+  openKubernetesApi,
+} from '../../../fixtures/kubernetes-api.ts'
 import { type PodInstance, startKubelet } from '../../../fixtures/kubernetes-kubelet.ts'
+import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeSlice } from '../../../fixtures/kubernetes-objects.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 

@@ -13,7 +13,11 @@ import {
   SECRET_KEY,
   SECRET_KEY_SOURCE,
 } from '../../../../platform/settings/parse/secret.ts'
-import { BROKER_URL, EVENT_STORE_URL, STORE_URL } from '../../../../platform/settings/parse/server-urls.ts'
+import {
+  BROKER_URL,
+  EVENT_STORE_URL,
+  STORE_URL,
+} from '../../../../platform/settings/parse/server-urls.ts'
 import { makeSecretKey } from '../../../../services/config/secrets/secret-key.ts'
 
 t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) => {
