@@ -1,4 +1,4 @@
-import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/timeout.ts'
 import { splitGlobals } from '../args/global-flags.ts'
 import { COMMANDS, type CommandEntry } from '../command-table.ts'
 import { toFields, toFlag, toLeaves } from '../dynamic/fields.ts'

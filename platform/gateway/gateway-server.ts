@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import type { Chain } from '../../core/chain.ts'
 import type { Authorizer } from '../../core/contracts/auth.ts'
@@ -17,7 +16,7 @@ import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import { createClosing, type Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { settlesWithin, untilAborted } from '../../lib/async/timeout.ts'
 import { openTracer } from '../../sdk/tracing/open-tracer.ts'
 import { listNames, listServices } from '../config/configured-services.ts'
 import { keepFixed } from '../config/load.ts'
@@ -207,7 +206,8 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
   closing.add(() => gateway.close())
   const tls = options.tls ?? (await openOwnTls(settings, log, closing))
   const clientCa = options.clientCa ?? openOwnClientCa(settings, log, closing)
-  if (routing.ready !== undefined) await orAborted(routing.ready, options.signal)
+  if (routing.ready !== undefined)
+    await (options.signal ? untilAborted(routing.ready, options.signal) : routing.ready)
   options.signal?.throwIfAborted()
   const listener = await openListeners(
     settings,
@@ -313,12 +313,6 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
     drain,
     close: closing.close,
   }
-}
-
-/** Waits no longer than until the signal aborts. */
-function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<unknown> {
-  if (signal === undefined) return work
-  return Promise.race([work, once(signal, 'abort')])
 }
 
 async function openSinks(settings: Settings, log: Log, closing: Disposer): Promise<EventSinks> {

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/timeout.ts'
 import { readAll } from '../admin/metrics/read-all.ts'
 import { createWorkerMetrics } from '../admin/metrics/worker-metrics.ts'
 import { createProcessAdmin } from '../admin/process-admin.ts'

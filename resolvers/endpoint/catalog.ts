@@ -3,7 +3,7 @@ import { Outages } from '../../core/registry/outage-tracker.ts'
 import { isSameMap } from '../../core/registry/service.ts'
 import { StaleNodes } from '../../core/registry/stale-nodes.ts'
 import type { ResolverOptions } from '../../core/route.ts'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/timeout.ts'
 import { type Declared, type EndpointRoute, readDeclared } from './declared.ts'
 
 export interface CatalogOptions {

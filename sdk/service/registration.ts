@@ -5,7 +5,7 @@ import type { PluginLog } from '../../core/plugin/define.ts'
 import { isPermanent } from '../../core/registry/errors.ts'
 import { Outages } from '../../core/registry/outage-tracker.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/timeout.ts'
 
 export interface RegistrationOptions {
   readonly registry: Registry
