@@ -11,13 +11,14 @@ import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import { canTryAnother } from '../../core/upstream/tried-nodes.ts'
 import type { Upstream } from '../../core/upstream/upstream.ts'
 import { type Abortable, unwatchAbort, watchAbort } from '../../lib/async/abort-watch.ts'
+import { toBackOffMs } from '../../lib/async/backoff.ts'
 import { beginCall, carrySpan, endCall, setNode } from '../tracing/call-span.ts'
 import type { CallPlan, CallRouter, LocalService } from './call-options.ts'
 import { CLIENT_CLOSED_REQUEST } from './client-closed-request.ts'
 import { toLocalValue } from './in-process.ts'
 
 /** Back-off before the second repetition; doubled for each one more. */
-const BACK_OFF_MS = 100
+const BACK_OFF = { minMs: 100, maxMs: 102_400 }
 
 /**
  * A call on its way to some node of a service.
@@ -358,5 +359,5 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
 /** Reference 15.5, jittered: none of many callers that failed together come back together. */
 function toDelay(repeated: number): number {
   if (repeated === 0) return 0
-  return BACK_OFF_MS * 2 ** Math.min(repeated - 1, 10) * (0.5 + Math.random() / 2)
+  return toBackOffMs(repeated - 1, BACK_OFF)
 }
