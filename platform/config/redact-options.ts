@@ -1,5 +1,5 @@
 import type { TObject } from '../../core/schema.ts'
-import { REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
+import { holdsSecret, REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
 
 interface Part {
   readonly writeOnly?: boolean
@@ -43,11 +43,6 @@ function findPart(schema: Part | undefined, name: string): Part {
   const own = schema?.properties
   if (own !== undefined && Object.hasOwn(own, name)) return own[name]!
   return holdsSecret(schema) ? { writeOnly: true } : {}
-}
-
-function holdsSecret(part: unknown): boolean {
-  if (typeof part !== 'object' || part === null) return false
-  return (part as Part).writeOnly === true || Object.values(part).some(holdsSecret)
 }
 
 /** Text, or what holds some. */

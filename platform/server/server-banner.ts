@@ -1,5 +1,5 @@
 import { isWildcardHost } from '../../core/http/wildcard-host.ts'
-import { hideSecret } from '../../lib/text/redact-url.ts'
+import { redactUrl } from '../../lib/text/redact.ts'
 import type { Configuration } from '../config/types.ts'
 import { formatFacts, hasTerminal } from '../gateway/banner.ts'
 import type { Log } from '../process/log.ts'
@@ -85,10 +85,10 @@ function toFields(server: ServerBannerInput, { settings, file }: Configuration) 
     profile,
     state: server.folder ?? 'none in files',
     services: server.services,
-    registry: hideSecret(registry),
-    store: hideSecret(store),
-    broker: hideSecret(broker),
-    events: hideSecret(events),
+    registry: redactUrl(registry),
+    store: redactUrl(store),
+    broker: redactUrl(broker),
+    events: redactUrl(events),
     config: file,
   }
 }

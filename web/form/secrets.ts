@@ -1,4 +1,4 @@
-import { REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
+import { holdsSecret, REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
 import type { Field } from './field.ts'
 
 /** Alternatives that are looked at: of those that contain each other there may be more than any computer takes. */
@@ -94,10 +94,4 @@ function findPart(field: Field | undefined, name: string): Field | 'secret' | un
 function isHidden({ isSecret, kind, parts, schema }: Field): boolean {
   if (kind === 'union') return isSecret || parts.some((part) => part.isSecret)
   return isSecret || (kind === 'json' && holdsSecret(schema))
-}
-
-function holdsSecret(schema: unknown): boolean {
-  if (typeof schema !== 'object' || schema === null) return false
-  const isSecret = 'writeOnly' in schema && schema.writeOnly === true
-  return isSecret || Object.values(schema).some(holdsSecret)
 }

@@ -1,5 +1,5 @@
 import { suggest } from '../../../lib/text/did-you-mean.ts'
-import { hideSecret } from '../../../lib/text/redact-url.ts'
+import { redactUrl } from '../../../lib/text/redact.ts'
 import type { ValueType } from '../setting.ts'
 
 /** Builds the error of a value that is not allowed; `hint` follows the value. */
@@ -66,7 +66,7 @@ export function notAllowed(
   hint: string = '',
   cause?: unknown,
 ): RangeError {
-  return new RangeError(`must be ${allowed}, got ${JSON.stringify(hideSecret(text))}${hint}`, {
+  return new RangeError(`must be ${allowed}, got ${JSON.stringify(redactUrl(text))}${hint}`, {
     cause,
   })
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { hideSecret } from '../../../lib/text/redact-url.ts'
+import { holdsSecret, redactUrl } from '../../../lib/text/redact.ts'
 
 t.test('what stands before an @ is not shown, however the text is malformed', async (t) => {
   const rows: [string, string][] = [
@@ -14,5 +14,11 @@ t.test('what stands before an @ is not shown, however the text is malformed', as
     ['nats://h:4222', 'nats://h:4222'],
     ['', ''],
   ]
-  for (const [text, shown] of rows) t.equal(hideSecret(text), shown, text)
+  for (const [text, shown] of rows) t.equal(redactUrl(text), shown, text)
+})
+
+t.test('a schema with a write-only part anywhere holds a secret', async (t) => {
+  t.equal(holdsSecret({ properties: { a: { items: { writeOnly: true } } } }), true)
+  t.equal(holdsSecret({ properties: { writeOnly: { type: 'boolean' } } }), false)
+  t.equal(holdsSecret(undefined), false)
 })
