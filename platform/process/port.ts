@@ -1,4 +1,4 @@
-import { claimPort as claim } from '../../core/listener/probe-port.ts'
+import { probePort } from '../../core/listener/probe-port.ts'
 import { type Address, formatAddress } from '../settings/parse/address.ts'
 
 /**
@@ -10,7 +10,7 @@ import { type Address, formatAddress } from '../settings/parse/address.ts'
  */
 export async function claimPort({ host, port }: Address, setting = 'address'): Promise<number> {
   try {
-    return await claim(host, port)
+    return await probePort(host, port)
   } catch (error) {
     const { cause } = error as Error
     throw new Error(explainListenError(cause as NodeJS.ErrnoException, { host, port }, setting), {
