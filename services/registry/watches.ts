@@ -1,7 +1,5 @@
 import type { RegistryEvent } from '../../core/contracts/registry.ts'
-import { SharedPlaces } from '../../core/limits/shared-places.ts'
-import { unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
+import { createWatchHub } from '../../sdk/events/watch-hub.ts'
 import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
 import { type LeaveOut, truncateToMessage } from './fit-message.ts'
@@ -51,15 +49,12 @@ export interface Watches {
   readonly close: () => void
 }
 
-const STOPPING = 'the registry is being stopped'
-
 export function createWatches(options: WatchesOptions): Watches {
   const { domains, maxWatchers, leaveOut, maxWaiting = 20_000, nowMs } = options
-  const feeds = new Set<EventFeed<WatchEvent>>()
-  const places = new SharedPlaces(maxWatchers, 'watchers')
+  const stopping = 'the registry is being stopped'
+  const hub = createWatchHub<WatchEvent>({ maxWatchers, maxWaiting, stopping })
   /** Made once for all who are told: there may be many, and a version may be long. Null: too long. */
   const made = new WeakMap<RegistryEvent, WatchEvent | null>()
-  let closed = false
 
   function toWatchEvent(event: RegistryEvent, domain: string): WatchEvent | null {
     const known = made.get(event)
@@ -72,33 +67,17 @@ export function createWatches(options: WatchesOptions): Watches {
   }
 
   return {
-    open(domain, service, caller, id) {
-      if (closed) throw unavailable(id, STOPPING)
-      const leave = places.enter(caller, id)
-      const feed: EventFeed<WatchEvent> = createEventFeed({
-        id,
-        maxWaiting,
-        onClose: () => {
-          stop()
-          leave()
-          feeds.delete(feed)
-        },
-      })
-      const stop = domains.watch(domain, service || undefined, (event, of) => {
-        const { name, version } = event.service
-        const told = toWatchEvent(event, of)
-        if (told !== null) feed.push(`${name} ${version} ${of}`, told)
-      })
-      feeds.add(feed)
-      return feed
-    },
+    open: (domain, service, caller, id) =>
+      hub.open({ id, namespace: caller }, (feed) =>
+        domains.watch(domain, service || undefined, (event, of) => {
+          const { name, version } = event.service
+          const told = toWatchEvent(event, of)
+          if (told !== null) feed.push(`${name} ${version} ${of}`, told)
+        }),
+      ),
 
-    count: () => feeds.size,
-    closed: () => closed,
-
-    close() {
-      closed = true
-      for (const feed of feeds) feed.end(STOPPING)
-    },
+    count: hub.count,
+    closed: hub.isClosed,
+    close: hub.close,
   }
 }
