@@ -171,9 +171,9 @@ class ExplicitCall extends GatewayCall {
     this.dispatch()
   }
 
-  protected override pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
-    if (this.#node === undefined) return super.pick(last)
-    return last === undefined ? this.#node : undefined
+  protected override pick(): UpstreamNode | undefined {
+    if (this.#node === undefined) return super.pick()
+    return this.attempts === 0 ? this.#node : undefined
   }
 
   override onLost(kind: TransportFailure, detail: string): void {

@@ -6,6 +6,7 @@ import type { Exchange } from '../exchange.ts'
 import type { HeaderBlock, HeaderList } from '../http/headers.ts'
 import { rejectBody } from '../limits/memory-budget.ts'
 import type { Peer } from '../request/incoming-request.ts'
+import { pickNode } from '../upstream/attempts.ts'
 import type { UpstreamNode } from '../upstream/node-health.ts'
 import { BalancedCall } from './balanced-call.ts'
 import type { TransportFailure } from './call.ts'
@@ -190,8 +191,8 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     this.leave()
   }
 
-  protected override pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
-    const node = this.upstream!.pick(this.x, last, this.tried)
+  protected override pick(): UpstreamNode | undefined {
+    const node = pickNode(this, this.x)
     if (node === undefined) this.x.failureKind = 'no-node'
     return node
   }
@@ -203,9 +204,9 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
       this.metadata = x.trace.sendCall(this.service, this.endpoint, node, this.metadata)
   }
 
-  protected override leave(): UpstreamNode | undefined {
+  protected override leave(): void {
     this.x.trace?.leave()
-    return super.leave()
+    super.leave()
   }
 
   override onFail(error: GatewayError, isForeign = false): void {
