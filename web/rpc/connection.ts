@@ -11,11 +11,15 @@ import {
   MORE,
   PAYLOAD_MAX_BYTES,
   type ProtocolError,
-  protocolError,
   REPLY,
   readU32,
   STREAM,
   STREAM_ID_MAX,
+  TEXT_MESSAGE,
+  UNKNOWN_STREAM,
+  WRONG_ANSWER,
+  WRONG_END,
+  WRONG_METADATA,
 } from '../../core/rpc/ws/frames.ts'
 import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
@@ -23,12 +27,6 @@ import { SentCall } from './sent-call.ts'
 
 /** What a message holds at most, unless one frame is longer. */
 const PACK_BYTES = 262_144
-const TEXT_MESSAGE = protocolError('text message')
-const NOT_FROM_CALLEE = protocolError('frame is not for callees to send')
-const WRONG_STREAM = protocolError('wrong stream id')
-const WRONG_METADATA = protocolError('metadata are too long')
-const WRONG_ANSWER = protocolError('answer does not fit the call')
-const WRONG_WINDOW = protocolError('window is overdrawn or too large')
 
 /** The socket under a connection. */
 export interface Socket {
@@ -111,8 +109,8 @@ export class Connection implements FrameReceiver<Bytes> {
     start: number,
     end: number,
   ): ProtocolError | undefined {
-    if (type === GOAWAY) return id === 0 ? this.#onGoaway(readU32(bytes, start)) : WRONG_STREAM
-    if (id === 0 || id > this.#lastId) return WRONG_STREAM
+    if (type === GOAWAY) return id === 0 ? this.#onGoaway(readU32(bytes, start)) : UNKNOWN_STREAM
+    if (id === 0 || id > this.#lastId) return UNKNOWN_STREAM
     const call = this.#calls.get(id)
     switch (type) {
       case REPLY:
@@ -124,17 +122,15 @@ export class Connection implements FrameReceiver<Bytes> {
         if (call === undefined) return undefined
         if (!call.streams) return WRONG_ANSWER
         call.start()
-        return call.receiveData(bytes.slice(start, end)) ? undefined : WRONG_WINDOW
+        return call.receiveData(bytes.slice(start, end))
       case END:
         if (call?.streams === false) return WRONG_ANSWER
         call?.finish()
         return undefined
       case CREDIT:
-        return call === undefined || call.receiveCredit(readU32(bytes, start))
-          ? undefined
-          : WRONG_WINDOW
+        return call?.receiveCredit(readU32(bytes, start))
       default:
-        return NOT_FROM_CALLEE
+        return WRONG_END
     }
   }
 

@@ -54,6 +54,12 @@ export function protocolError(reason: string): ProtocolError {
   return { code: 1002, reason }
 }
 
+export const TEXT_MESSAGE: ProtocolError = protocolError('message must be binary')
+export const WRONG_END: ProtocolError = protocolError('frame type is not for this end')
+export const UNKNOWN_STREAM: ProtocolError = protocolError('stream id was never used')
+export const WRONG_METADATA: ProtocolError = protocolError('metadata is too long')
+export const WRONG_ANSWER: ProtocolError = protocolError('answer does not fit the call')
+
 export function readU16(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8)
 }
