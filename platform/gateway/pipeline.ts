@@ -9,7 +9,7 @@ import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { isServerText } from '../../sdk/auth/credentials.ts'
-import { findServiceTokens } from '../../sdk/internal/tokens.ts'
+import { findInternals } from '../../sdk/internal/internals.ts'
 import { listNames, listServices } from '../config/configured-services.ts'
 import type { Configuration } from '../config/types.ts'
 import { buildPlugins } from '../plugins/build.ts'
@@ -127,5 +127,5 @@ async function openTokens(settings: Settings, closing: Disposer): Promise<TokenS
     settings,
   )
   closing.add(() => client.close())
-  return findServiceTokens(client)
+  return findInternals(client)?.tokens
 }
