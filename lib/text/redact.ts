@@ -17,8 +17,8 @@ export function redactUrl(text: string): string {
 }
 
 /** Whether a JSON Schema marks anything in it as secret (`writeOnly`). */
-export function holdsSecret(schema: unknown): boolean {
+export function hasSecretPart(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false
   const isSecret = 'writeOnly' in schema && schema.writeOnly === true
-  return isSecret || Object.values(schema).some(holdsSecret)
+  return isSecret || Object.values(schema).some(hasSecretPart)
 }

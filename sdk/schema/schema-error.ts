@@ -1,6 +1,6 @@
 import type { TLocalizedValidationError } from '../../core/schema.ts'
 import { inspectShort } from '../../lib/text/inspect.ts'
-import { holdsSecret } from '../../lib/text/redact.ts'
+import { hasSecretPart } from '../../lib/text/redact.ts'
 import { type JsonSchema, parsePointer, typesOf } from './json-schema.ts'
 
 /** A value that does not fit its schema. Expected, so it carries no stack. */
@@ -150,7 +150,7 @@ function isSecret(schema: JsonSchema, pointer: string): boolean {
     inner = at
   }
   // What should have been an object may be the secret itself.
-  return holdsSecret(inner)
+  return hasSecretPart(inner)
 }
 
 function findSchema(schema: JsonSchema, pointer: string): unknown {

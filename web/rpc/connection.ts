@@ -8,6 +8,7 @@ import {
   GOAWAY,
   MESSAGE_MAX_BYTES,
   METADATA_MAX_BYTES,
+  METADATA_TOO_LONG,
   MORE,
   PAYLOAD_MAX_BYTES,
   type ProtocolError,
@@ -19,7 +20,6 @@ import {
   UNKNOWN_STREAM,
   WRONG_ANSWER,
   WRONG_END,
-  WRONG_METADATA,
 } from '../../core/rpc/ws/frames.ts'
 import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
@@ -136,7 +136,7 @@ export class Connection implements FrameReceiver<Bytes> {
 
   #onReply(call: SentCall | undefined, flags: number, payload: Bytes): ProtocolError | undefined {
     const length = readU32(payload, 0)
-    if (length > METADATA_MAX_BYTES || length + 4 > payload.length) return WRONG_METADATA
+    if (length > METADATA_MAX_BYTES || length + 4 > payload.length) return METADATA_TOO_LONG
     if (call === undefined) return undefined
     const begins = (flags & MORE) !== 0
     if (call.started || (begins && (!call.streams || payload.length > 4 + length)))

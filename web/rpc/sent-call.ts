@@ -1,9 +1,9 @@
 import {
+  type CallWindows,
   consumeBody,
   openWindows,
   receiveBody,
   receiveCredit,
-  type Windows,
 } from '../../core/rpc/ws/flow-control.ts'
 import { frameCost, PAYLOAD_MAX_BYTES, type ProtocolError } from '../../core/rpc/ws/frames.ts'
 import { CallError, type Fields } from './call-error.ts'
@@ -17,7 +17,7 @@ export interface Carrier {
 }
 
 /** One call on a connection: its two windows, and the bodies that came and were not taken yet. */
-export class SentCall implements Windows {
+export class SentCall implements CallWindows {
   sendWindow = 0
   receiveWindow = 0
   consumedBytes = 0

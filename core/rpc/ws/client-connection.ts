@@ -4,8 +4,8 @@ import { GatewayError } from '../../errors.ts'
 import type { Carrier, OutgoingCall } from '../call.ts'
 import { deadlines } from '../deadlines.ts'
 import { parseFail, toBadAnswer } from '../error-codec.ts'
-import { Connection, toBuffer } from './connection.ts'
 import { openWindows, receiveBody } from './flow-control.ts'
+import { FrameConnection, toBuffer } from './frame-connection.ts'
 import { createFrameMemory } from './frame-memory.ts'
 import { FrameReader, type FrameReceiver } from './frame-reader.ts'
 import type { FrameSocket } from './frame-socket.ts'
@@ -17,6 +17,7 @@ import {
   FAIL,
   GOAWAY,
   METADATA_MAX_BYTES,
+  METADATA_TOO_LONG,
   MORE,
   PAYLOAD_MAX_BYTES,
   type ProtocolError,
@@ -28,7 +29,6 @@ import {
   UNKNOWN_STREAM,
   WRONG_ANSWER,
   WRONG_END,
-  WRONG_METADATA,
 } from './frames.ts'
 
 /** Bytes that may wait for a slow service before new calls are refused. */
@@ -48,7 +48,7 @@ export interface ClientOwner {
 
 /** The caller's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
 export class ClientConnection
-  extends Connection<OutgoingCall>
+  extends FrameConnection<OutgoingCall>
   implements Carrier, FrameReceiver<Buffer>
 {
   /** It takes no more calls. */
@@ -238,7 +238,7 @@ export class ClientConnection
   ): ProtocolError | undefined {
     const length = readU32(bytes, start)
     const bodyStart = start + 4 + length
-    if (length > METADATA_MAX_BYTES || bodyStart > end) return WRONG_METADATA
+    if (length > METADATA_MAX_BYTES || bodyStart > end) return METADATA_TOO_LONG
     if (call.answering) return WRONG_ANSWER
     const metadata = length === 0 ? '' : bytes.toString('latin1', start + 4, bodyStart)
     if (more) {

@@ -10,7 +10,7 @@ const OVERDRAWN = protocolError('window is overdrawn')
 const WINDOW_TOO_LARGE = protocolError('window is too large')
 
 /** The windows of a call at one end (docs/protocol.md §2.5): what either end may still send. */
-export interface Windows {
+export interface CallWindows {
   /** What may be sent until CREDIT comes. */
   sendWindow: number
   /** What the other end may send until it gets CREDIT. */
@@ -19,27 +19,27 @@ export interface Windows {
   consumedBytes: number
 }
 
-export function openWindows(call: Windows): void {
+export function openWindows(call: CallWindows): void {
   call.sendWindow = WINDOW_BYTES
   call.receiveWindow = WINDOW_BYTES
   call.consumedBytes = 0
 }
 
 /** A body of that many bytes came. Returns a breach of the protocol. */
-export function receiveBody(call: Windows, bytes: number): ProtocolError | undefined {
+export function receiveBody(call: CallWindows, bytes: number): ProtocolError | undefined {
   if (call.receiveWindow <= 0) return OVERDRAWN
   call.receiveWindow -= frameCost(bytes)
   return undefined
 }
 
 /** A CREDIT came. Returns a breach of the protocol. */
-export function receiveCredit(call: Windows, bytes: number): ProtocolError | undefined {
+export function receiveCredit(call: CallWindows, bytes: number): ProtocolError | undefined {
   call.sendWindow += bytes
   return call.sendWindow > WINDOW_MAX_BYTES ? WINDOW_TOO_LARGE : undefined
 }
 
 /** The program is done with a body of that many bytes. Returns the CREDIT to send; 0: none yet. */
-export function consumeBody(call: Windows, bytes: number): number {
+export function consumeBody(call: CallWindows, bytes: number): number {
   // Never more than was received, whatever the program says.
   const owed = WINDOW_BYTES - call.receiveWindow
   const consumed = Math.min(call.consumedBytes + frameCost(bytes), owed)

@@ -57,7 +57,7 @@ export function protocolError(reason: string): ProtocolError {
 export const TEXT_MESSAGE: ProtocolError = protocolError('message must be binary')
 export const WRONG_END: ProtocolError = protocolError('frame type is not for this end')
 export const UNKNOWN_STREAM: ProtocolError = protocolError('stream id was never used')
-export const WRONG_METADATA: ProtocolError = protocolError('metadata is too long')
+export const METADATA_TOO_LONG: ProtocolError = protocolError('metadata is too long')
 export const WRONG_ANSWER: ProtocolError = protocolError('answer does not fit the call')
 
 export function readU16(bytes: Uint8Array, at: number): number {

@@ -12,8 +12,8 @@ import { TRY_AGAIN_LATER } from '../../listener/websocket/close-codes.ts'
 import { type CallReceiver, type Dispatch, type IncomingCall, NOOP_RECEIVER } from '../call.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatFail } from '../error-codec.ts'
-import { Connection, toBuffer } from './connection.ts'
 import { openWindows, receiveBody } from './flow-control.ts'
+import { FrameConnection, toBuffer } from './frame-connection.ts'
 import { createFrameMemory } from './frame-memory.ts'
 import { FrameReader, type FrameReceiver } from './frame-reader.ts'
 import type { FrameSocket } from './frame-socket.ts'
@@ -26,6 +26,7 @@ import {
   DATA,
   END,
   METADATA_MAX_BYTES,
+  METADATA_TOO_LONG,
   MORE,
   type ProtocolError,
   protocolError,
@@ -36,7 +37,6 @@ import {
   TEXT_MESSAGE,
   UNKNOWN_STREAM,
   WRONG_END,
-  WRONG_METADATA,
 } from './frames.ts'
 
 /** What one caller may take of a service; requests of all callers together: `callMemory`. */
@@ -67,7 +67,7 @@ const NO_STREAM = 'the caller takes no stream'
 const NOTHING = Buffer.alloc(0)
 
 /** The callee's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
-export class ServerConnection extends Connection<ServerCall> implements FrameReceiver<Buffer> {
+export class ServerConnection extends FrameConnection<ServerCall> implements FrameReceiver<Buffer> {
   readonly #dispatch: Dispatch
   readonly #maxCalls: number
   readonly #maxRequestBytes: number
@@ -244,7 +244,7 @@ export class ServerConnection extends Connection<ServerCall> implements FrameRec
     const metadataBytes = readU32(bytes, start + 8)
     const textStart = start + CALL_BYTES
     const bodyStart = textStart + endpointBytes + metadataBytes
-    if (metadataBytes > METADATA_MAX_BYTES) return WRONG_METADATA
+    if (metadataBytes > METADATA_MAX_BYTES) return METADATA_TOO_LONG
     if (bodyStart > end) return WRONG_CALL
     this.#lastId = id
     // Sent before GOAWAY had arrived: the caller sends it elsewhere.

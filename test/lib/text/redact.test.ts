@@ -1,5 +1,5 @@
 import t from 'tap'
-import { holdsSecret, redactUrl } from '../../../lib/text/redact.ts'
+import { hasSecretPart, redactUrl } from '../../../lib/text/redact.ts'
 
 t.test('what stands before an @ is not shown, however the text is malformed', async (t) => {
   const rows: [string, string][] = [
@@ -18,7 +18,7 @@ t.test('what stands before an @ is not shown, however the text is malformed', as
 })
 
 t.test('a schema with a write-only part anywhere holds a secret', async (t) => {
-  t.equal(holdsSecret({ properties: { a: { items: { writeOnly: true } } } }), true)
-  t.equal(holdsSecret({ properties: { writeOnly: { type: 'boolean' } } }), false)
-  t.equal(holdsSecret(undefined), false)
+  t.equal(hasSecretPart({ properties: { a: { items: { writeOnly: true } } } }), true)
+  t.equal(hasSecretPart({ properties: { writeOnly: { type: 'boolean' } } }), false)
+  t.equal(hasSecretPart(undefined), false)
 })

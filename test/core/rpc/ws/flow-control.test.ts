@@ -1,15 +1,15 @@
 import t from 'tap'
 import {
+  type CallWindows,
   consumeBody,
   openWindows,
   receiveBody,
   receiveCredit,
-  type Windows,
 } from '../../../../core/rpc/ws/flow-control.ts'
 import { WINDOW_BYTES } from '../../../../core/rpc/ws/frames.ts'
 
-function open(): Windows {
-  const call: Windows = { sendWindow: 0, receiveWindow: 0, consumedBytes: 0 }
+function open(): CallWindows {
+  const call: CallWindows = { sendWindow: 0, receiveWindow: 0, consumedBytes: 0 }
   openWindows(call)
   return call
 }

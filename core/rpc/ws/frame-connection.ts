@@ -1,14 +1,14 @@
 import { CallTable } from './call-table.ts'
-import { consumeBody, receiveCredit, type Windows } from './flow-control.ts'
+import { type CallWindows, consumeBody, receiveCredit } from './flow-control.ts'
 import type { FrameSocket } from './frame-socket.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { frameCost, PAYLOAD_MAX_BYTES, type ProtocolError } from './frames.ts'
 
 /** A call as the connection that carries it sees it, at either end. */
-export interface ConnectionCall extends Windows {
+export interface ConnectionCall extends CallWindows {
   /** Stream id. */
   readonly id: number
-  /** A body was rejected by {@link Connection.sendData}: the call waits for credit. */
+  /** A body was rejected by {@link FrameConnection.sendData}: the call waits for credit. */
   held: boolean
 }
 
@@ -17,7 +17,7 @@ export interface ConnectionCall extends Windows {
  *
  * No `#` names, since it is extended (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
-export abstract class Connection<C extends ConnectionCall> {
+export abstract class FrameConnection<C extends ConnectionCall> {
   closed = false
   protected readonly calls: CallTable<C> = new CallTable()
   protected readonly payloadMaxBytes: number
