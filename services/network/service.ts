@@ -111,7 +111,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     checkPeer: egress && createPeerCheck(egress, log, token !== ''),
   })
   network.listen(accepted.changed)
-  const known = store && createKnownServices({ store, network, log })
+  const known = store && createKnownServices({ store, key: id, source: network.routes, log })
   const view = createView({ table, id, network: networkName })
   service.handle('Network', createNetworkEndpoints({ view, links, accepted, checks }))
 
