@@ -6,7 +6,6 @@ import { listGuides, listUnmarked, readBlocks, typeGuides } from '../fixtures/gu
 
 /** Why a test cannot type a block. */
 const REASONS = [
-  'it asks at a terminal',
   'it changes the machine',
   'it listens on every address',
   'it needs Consul',
@@ -18,6 +17,7 @@ const REASONS = [
   'it needs a public host name',
   'it needs a registry of its own',
   'it needs a stopped server',
+  'it needs a terminal',
   'it needs grpcurl',
   'it needs several machines',
   'it replaces its own process',
