@@ -8,7 +8,7 @@ const OUTPUT = /^(?:-o|--output)(?:=?(.*))$/
  *
  * @throws {SettingsError} for wrong flags, {@link Error} with one line when the data cannot be used.
  */
-export async function resetAccess(args: readonly string[]): Promise<void> {
+export async function runAuthReset(args: readonly string[]): Promise<void> {
   const { words, output } = takeOutput(args)
   const format = toFormat(output === undefined ? {} : { output })
   const { resetAccessOffline } = await import('../../platform/server/reset-access.ts')

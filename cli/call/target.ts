@@ -76,7 +76,7 @@ export function toCall(command: string, words: readonly string[]): Target {
   return { service, endpoint, request }
 }
 
-export function toOptions(flags: CallFlags): SessionCall {
+export function toSessionCall(flags: CallFlags): SessionCall {
   const { address, metadata = [], request_timeout: timeout } = flags
   return {
     asText: true,

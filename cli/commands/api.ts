@@ -1,7 +1,7 @@
 import { collectSooner } from '../../lib/process/collect-sooner.ts'
 import { inlineMore } from '../../lib/process/inline-more.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import { splitWords } from '../api/extract-flags.ts'
+import { separateFlags } from '../api/extract-flags.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { usageError } from '../ui/output.ts'
 
@@ -34,7 +34,7 @@ const command: Command = defineCommand({
 export default command
 
 function wordsFirst(args: readonly string[]): readonly string[] {
-  const { words, flags } = splitWords(args)
+  const { words, flags } = separateFlags(args)
   return [...words, ...flags]
 }
 

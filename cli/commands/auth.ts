@@ -179,7 +179,7 @@ const command: Command = defineCommand({
       }),
   },
   rawSubcommands: {
-    reset: async (args) => (await import('../auth/reset.ts')).resetAccess(args),
+    reset: async (args) => (await import('../auth/reset.ts')).runAuthReset(args),
   },
 })
 

@@ -1,5 +1,5 @@
 import { readText, toWritten } from '../args/input.ts'
-import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toOptions } from '../call/target.ts'
+import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toSessionCall } from '../call/target.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { sessionFlags, withSession } from '../session/session.ts'
 import { printReply, toReplyFormat } from '../ui/replies.ts'
@@ -18,7 +18,7 @@ const command: Command = defineCommand({
     const target = toCall('call', words)
     const { service, endpoint } = target
     const format = toReplyFormat(flags.output)
-    const options = toOptions(flags)
+    const options = toSessionCall(flags)
     const body = toWritten(await readText(target.request, 'the request'), 'the request')
     await withSession(flags, async (session) => {
       const reply = session.call<string>(service, endpoint, body, options)

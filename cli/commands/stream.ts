@@ -1,5 +1,5 @@
 import { readJsonLines, readText, toWrittenList } from '../args/input.ts'
-import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toOptions } from '../call/target.ts'
+import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toSessionCall } from '../call/target.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { sessionFlags, withSession } from '../session/session.ts'
 import { printReplies, toReplyFormat } from '../ui/replies.ts'
@@ -20,7 +20,7 @@ const command: Command = defineCommand({
     const target = toCall('stream', words)
     const { service, endpoint, request } = target
     const format = toReplyFormat(flags.output)
-    const options = toOptions(flags)
+    const options = toSessionCall(flags)
     // Each line of standard input is a request.
     const requests =
       request === STANDARD_INPUT

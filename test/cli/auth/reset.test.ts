@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { resetAccess } from '../../../cli/auth/reset.ts'
+import { runAuthReset } from '../../../cli/auth/reset.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.test('mx auth reset writes the new password as text or JSON', async (t) => {
@@ -10,7 +10,7 @@ t.test('mx auth reset writes the new password as text or JSON', async (t) => {
   const reset = async (...words: string[]): Promise<string> => {
     const written = t.capture(process.stdout, 'write', () => true)
     try {
-      await resetAccess([`--data_dir=${folder}`, ...words])
+      await runAuthReset([`--data_dir=${folder}`, ...words])
     } finally {
       written.restore()
     }
