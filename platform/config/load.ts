@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { planPlugins } from '../plugins/plan.ts'
 import { readProfile } from '../settings/command.ts'
 import { readEnvironment } from '../settings/env.ts'
-import type { Command } from '../settings/setting.ts'
+import type { ServerCommand } from '../settings/setting.ts'
 import { SETTINGS, type Settings, type SettingsInput } from '../settings/settings.ts'
 import {
   findInvalidValues,
@@ -33,7 +33,7 @@ export type LoadConfiguration = (text?: string) => Promise<Configuration>
 export function configurationFrom(
   flags: SettingsInput,
   env: NodeJS.ProcessEnv,
-  command: Command = 'api',
+  command: ServerCommand = 'api',
   problems: readonly string[] = [],
 ): LoadConfiguration {
   const environment = readEnvironment(env, command)
@@ -64,7 +64,7 @@ export function configurationFrom(
  */
 async function read(
   { file, text }: { readonly file: string; readonly text: string | undefined },
-  command: Command,
+  command: ServerCommand,
   others: SettingsInput,
   problems: readonly string[],
 ): Promise<ConfigFile> {
@@ -78,7 +78,7 @@ async function read(
   }
 }
 
-function merge(given: SettingsInput, command: Command): Settings {
+function merge(given: SettingsInput, command: ServerCommand): Settings {
   if (command === 'api') {
     const settings = mergeSettings(given)
     const problems = validatePorts(settings, given, command)

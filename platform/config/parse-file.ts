@@ -5,7 +5,7 @@ import { isMap, isSeq } from 'yaml'
 import { toService } from '../../adapters/registry/static.ts'
 import type { Node } from '../../core/contracts/registry.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import type { Command } from '../settings/setting.ts'
+import type { ServerCommand } from '../settings/setting.ts'
 import { SETTINGS, type SettingInput, type Settings } from '../settings/settings.ts'
 import {
   explainElsewhere,
@@ -35,7 +35,10 @@ const NO_FILE = /^(?:on|off|true|false|self-signed|~(?:\/.*)?)$/s
  *
  * @throws {SettingsError} with file, line, column and reason of every problem.
  */
-export async function readConfig(file: string, command: Command = 'api'): Promise<ConfigFile> {
+export async function readConfig(
+  file: string,
+  command: ServerCommand = 'api',
+): Promise<ConfigFile> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
@@ -59,7 +62,11 @@ function findMissingTarget(file: string): string | undefined {
 }
 
 /** {@link readConfig} of a text; `file` is what errors call it. */
-export function parseConfig(text: string, file: string, command: Command = 'api'): ConfigFile {
+export function parseConfig(
+  text: string,
+  file: string,
+  command: ServerCommand = 'api',
+): ConfigFile {
   const source = new YamlSource(text, file)
   // A text that is no YAML would only give more, misleading problems.
   if (source.problems.length > 0) throw new SettingsError(source.problems)
@@ -257,7 +264,7 @@ function locate(specifier: string, folder: string): string {
   return /^\.{0,2}\//.test(specifier) ? resolve(folder, specifier) : specifier
 }
 
-function toKeys(command: Command): readonly string[] {
+function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
   return ['services', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
 }
