@@ -39,7 +39,7 @@ t.test('a server that is away, or refuses, is named once, without its password',
   const warn = (warning: string) => t.fail(warning)
   await t.rejects(openBroker('nats://u:secret@127.0.0.1:1', { ...LOG, warn } as never), {
     message:
-      'the broker nats://[hidden]@127.0.0.1:1 cannot be used: NATS at nats://127.0.0.1:1 is away: 127.0.0.1:1: connection refused',
+      'the broker nats://[hidden]@127.0.0.1:1 cannot be used: NATS at nats://127.0.0.1:1 is unreachable: 127.0.0.1:1: connection refused',
   })
   const server = await startNats(t, { settings: ['authorization { token: "s3cret" }'] })
   if (server === undefined) return
@@ -61,6 +61,9 @@ t.test('that its server is away, and back, is told once each, and whose it is', 
   await until(() => told.length > 0)
   await server.start()
   await until(() => told.length > 1)
-  t.match(told, [/^broker: NATS at [^ ]+ is away: /, /^broker: NATS at [^ ]+ is back after /])
+  t.match(told, [
+    /^broker: NATS at [^ ]+ is unreachable: /,
+    /^broker: NATS at [^ ]+ is reachable again after /,
+  ])
   t.equal(told.length, 2)
 })

@@ -59,7 +59,7 @@ t.test('replicas need a cluster: a server that is alone is refused at the start'
   if (server === undefined) return
   await t.rejects(
     open(server.url, '', 3),
-    /^what keeps events, nats:[^\n]* cannot be used: the server is in no cluster, which 3 replicas need$/,
+    /^what keeps events, nats:[^\n]* cannot be used: 3 replicas require a cluster, but the server is not part of one$/,
   )
 })
 
@@ -73,6 +73,9 @@ t.test('that its server is away, and back, is told once each, and whose it is', 
   await until(() => warnings.length > 0)
   await server.start()
   await until(() => warnings.length > 1)
-  t.match(warnings, [/^events: NATS at [^ ]+ is away: /, /^events: NATS at [^ ]+ is back after /])
+  t.match(warnings, [
+    /^events: NATS at [^ ]+ is unreachable: /,
+    /^events: NATS at [^ ]+ is reachable again after /,
+  ])
   t.equal(warnings.length, 2)
 })
