@@ -19,9 +19,9 @@ t.test('a runtime object is told with the keys of reference 7.2', async (t) => {
 })
 
 t.test('restarts and how the last copy ended are told where there were any', async (t) => {
-  const record = makeRecord({ restarts: 2, lastFailure: 'ended with exit code 7' })
+  const record = makeRecord({ restarts: 2, lastFailure: 'exited with code 7' })
   t.match(toServiceMessage(record).metadata, {
-    ...{ restarts: '2', lastFailure: 'ended with exit code 7' },
+    ...{ restarts: '2', lastFailure: 'exited with code 7' },
   })
 })
 

@@ -28,9 +28,9 @@ t.test('what is asked for first goes through pending, building and starting', as
 t.test('what waits for a node is pending, and says why', async (t) => {
   const record = makeRecord()
   const deployment = { asked: 'one', phase: 'starting' } as const
-  const state = toState({ status: 'pending', ready: 0, waiting: 'no node takes it: no memory' })
+  const state = toState({ status: 'pending', ready: 0, waiting: 'no node can run it: no memory' })
   const next = withLive(record, toLive({ deployment, state }))
-  t.match(next, { status: 'pending', fault: 'no node takes it: no memory' })
+  t.match(next, { status: 'pending', fault: 'no node can run it: no memory' })
   const placed = withLive(next, toLive({ deployment, state: toState({ status: 'starting' }) }))
   t.match(placed, { status: 'starting' })
   t.notOk('fault' in placed)
@@ -70,9 +70,9 @@ t.test(
 
 t.test('that copies were started again is told of what runs well since', async (t) => {
   const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
-  const state = toState({ restarts: 3, lastFailure: 'ended with exit code 7' })
+  const state = toState({ restarts: 3, lastFailure: 'exited with code 7' })
   const known = withLive(settled, toLive({ state }))
-  t.match(known, { status: 'running', restarts: 3, lastFailure: 'ended with exit code 7' })
+  t.match(known, { status: 'running', restarts: 3, lastFailure: 'exited with code 7' })
   t.equal(withLive(known, toLive({ state })), known)
   t.equal(withLive(known, toLive()), known, 'and is kept')
   const anew = withLive(known, toLive({ state: toState() }))
