@@ -51,7 +51,7 @@ export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime>
     log,
   })
   return createProcessRuntime({
-    ...{ folder: join(folder, 'processes'), doors, log },
+    ...{ folder: join(folder, 'processes'), registrar: doors, log },
     ...(isolation !== undefined && { isolation }),
     limits: { pauseMaxMs: settings.restartDelayMaxMs },
   })

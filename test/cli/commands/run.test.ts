@@ -166,14 +166,14 @@ t.test('what does not come up is told with its last line, and without its build'
 
 t.test('what fails at first is told once, and that it is started again', async (t) => {
   const failed = (retries: string) => ({
-    ...{ status: 3, metadata: { error: 'ended with exit code 3; its last line: boom', retries } },
+    ...{ status: 3, metadata: { error: 'exited with code 3; last line: boom', retries } },
   })
   runtime.course = [{ status: 2 }, failed('1'), failed('2'), { status: 4, metadata: {} }]
   const written = t.capture(process.stderr, 'write', () => true)
   await run('./helloworld')
   t.strictSame(
     written().map(({ args }) => args[0]),
-    ['mx: helloworld ended with exit code 3; its last line: boom; it is started again\n'],
+    ['mx: helloworld exited with code 3; last line: boom; it is started again\n'],
   )
 })
 

@@ -56,11 +56,11 @@ t.test('what runs is shown a line each, by name', async (t) => {
 })
 
 t.test('what is started again and again is told, with how it ended last', async (t) => {
-  const metadata = { owner: 'jane', restarts: '3', lastFailure: 'ended with exit code 7\nmore' }
+  const metadata = { owner: 'jane', restarts: '3', lastFailure: 'exited with code 7\nmore' }
   const object = { name: 'loop', version: 'latest', source: '', status: 4, metadata }
   runtime.objects.set('loop', object)
   t.teardown(() => runtime.objects.delete('loop'))
-  t.match(await status(t, 'loop'), /\towner=jane, restarts=3, lastFailure=ended with exit code 7\n/)
+  t.match(await status(t, 'loop'), /\towner=jane, restarts=3, lastFailure=exited with code 7\n/)
   runtime.objects.set('loop', { ...object, metadata: { ...metadata, error: 'the same' } })
   t.match(await status(t, 'loop'), /\towner=jane, error=the same, restarts=3\n/, 'told once')
 })
