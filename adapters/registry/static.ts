@@ -118,7 +118,7 @@ function parseBackendNode(text: string): Node {
       : ['weight', setting]
     if (metadata[key!] !== undefined || value!.includes('=')) {
       throw new RangeError(
-        `backend node ${redactUrl(id)} takes ;<weight> and ;pipeline=<n>, got ${JSON.stringify(setting)}`,
+        `backend node ${redactUrl(id)} accepts ;<weight> and ;pipeline=<n>, got ${JSON.stringify(setting)}`,
       )
     }
     metadata[key] = value!
@@ -150,7 +150,7 @@ function merge(entries: readonly Service[]): Services {
   return new Map([...merged].map(([name, versions]) => [name, [...versions.values()]]))
 }
 
-/** A text as errors quote it. */
-function show(text: string): string {
+/** Quotes a text for errors, with secrets redacted. */
+function quote(text: string): string {
   return JSON.stringify(redactUrl(text))
 }

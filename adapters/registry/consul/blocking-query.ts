@@ -218,7 +218,7 @@ class Query implements BlockingQuery {
     // The next response may come from another Consul: query its state without an index.
     this.#index = 0n
     this.#wait = createPacer(pace)
-    const denied = kindOf(this.#failure) === 'refusal'
+    const denied = kindOf(this.#failure) === 'denial'
     const range = { minMs: pace.retryMs, maxMs: pace.maxRetryMs }
     const backOffMs = toBackOffMs(this.#failures++, range)
     await pause(denied ? toJittered(pace.deniedMs, 0.5) : backOffMs, signal)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isServiceName } from '../../../core/registry/service-name.ts'
 import { createBackOff } from '../../../lib/async/backoff.ts'
-import { type Answer, type ConsulClient, joinChunks } from './http/client.ts'
+import { type ConsulClient, type ConsulResponse, joinChunks } from './http/client.ts'
 import { isConsulError } from './http/errors.ts'
 import { isRecord, readText } from './http/json.ts'
 import { callRaw } from './http/raw-call.ts'
@@ -35,9 +35,9 @@ const GAP_MS = 200
 const MAX_QUEUED = 1000
 /** Maximum duration of a blocking query in seconds. */
 const WAIT_SECONDS = 60
-const LATE_MS = 6000
+const GRACE_MS = 6000
 const RETRY = { minMs: 100, maxMs: 10_000 }
-/** Pause after a refusal. */
+/** Back-off after a denial. */
 const DENIED_MS = 60_000
 
 export function createAnnouncements(
@@ -106,7 +106,7 @@ export function createAnnouncements(
           for (const { names } of events.slice(events.findIndex(({ id }) => id === last) + 1))
             for (const name of names) if (isServiceName(name)) onMessage(name)
         last = events.at(-1)?.id ?? ''
-        index = answer.index
+        index = response.index
         backOff.reset()
         await delay(GAP_MS, undefined, { signal, ref: false })
       } catch (error) {

@@ -2,7 +2,7 @@ import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Channel } from '../../../core/rpc/ws/channel.ts'
 import { createBackOff } from '../../../lib/async/backoff.ts'
-import { formatToken, maySignAnew, WatchCall } from './calls.ts'
+import { canRetryWithToken, formatToken, WatchCall } from './calls.ts'
 
 export interface LinkOptions {
   readonly channel: Channel
@@ -36,8 +36,8 @@ export interface Link {
 }
 
 const RETRY = { minMs: 100, maxMs: 5000 }
-/** A watch that stood this long was a good one: the next back-off is short again. */
-const GOOD_MS = 5000
+/** Lifetime of a watch after which the back-off starts again at its minimum. */
+const STABLE_MS = 5000
 
 interface Opening {
   readonly promise: Promise<void>
@@ -57,7 +57,7 @@ export function createLink(options: LinkOptions): Link {
   let isOut = false
   let openedMs = 0
   const backOff = createBackOff(RETRY)
-  /** Of the attempt's time limit, or of the back-off. */
+  /** Timeout of the attempt or end of the back-off. */
   let timer: NodeJS.Timeout | undefined
   let opening = createOpening()
 
@@ -122,7 +122,7 @@ export function createLink(options: LinkOptions): Link {
   }
 
   function fail(error: GatewayError): void {
-    if (isOpen && performance.now() - openedMs > GOOD_MS) backOff.reset()
+    if (isOpen && performance.now() - openedMs > STABLE_MS) backOff.reset()
     drop()
     lost = true
     const { reject } = opening

@@ -120,8 +120,8 @@ async function superviseInstance(
       fail(what)
     },
   })
-  const readying = becomeReady()
-  const early = await untilAborted(exit, over)
+  const startup = becomeReady()
+  const earlyExit = await untilAborted(exit, over)
   ending.abort()
   life.onLeaving()
   if (earlyExit === undefined && !isExcessive) {

@@ -4,7 +4,7 @@ import type { Watchdog } from '../../../lib/process/watchdog.ts'
 import type { OpenCgroup } from './cgroups.ts'
 import type { InstanceRegistrar } from './instance-registrar.ts'
 import type { Confine } from './limits.ts'
-import type { LogFiles, LogRoom } from './logs/log-files.ts'
+import type { LogFiles, LogRetention } from './logs/log-files.ts'
 import type { RuntimeLog } from './runtime-log.ts'
 
 /** Limits and timeouts of instances, in milliseconds. */

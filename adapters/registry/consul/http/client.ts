@@ -199,8 +199,8 @@ export function createConsulClient({
         } catch (error) {
           options.signal?.throwIfAborted()
           const { code = '', message, isPapi } = error as NodeJS.ErrnoException & { isPapi?: true }
-          const crowded = isConsulError(error) ? error.crowded : STALE.has(code)
-          if (crowded && i < tries && !closed) {
+          const overLimit = isConsulError(error) ? error.overLimit : STALE.has(code)
+          if (overLimit && i < tries && !closed) {
             if (i > 1) await delay(toBackOffMs(i - 1, RETRY))
             continue
           }

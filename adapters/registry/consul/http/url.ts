@@ -168,7 +168,7 @@ function removeBrackets(host: string): string {
   return host.startsWith('[') ? host.slice(1, -1) : host
 }
 
-/** Without what may be a token. */
-function toShown(text: string): string {
+/** Quotes a text with tokens redacted. */
+function quote(text: string): string {
   return JSON.stringify(redactUrl(text).slice(0, 200))
 }

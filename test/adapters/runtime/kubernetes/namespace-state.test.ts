@@ -1,7 +1,10 @@
 import t, { type Test } from 'tap'
 import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { toId } from '../../../../adapters/runtime/kubernetes/names.ts'
-import { createSpace, type Space } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
+import {
+  createNamespaceState,
+  type NamespaceState,
+} from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
 import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
