@@ -13,7 +13,7 @@ export interface LogRetention {
 }
 
 /** A position in a log. */
-export interface LogPosition {
+export interface LogFilePosition {
   readonly file: number
   /** Bytes before it in the file. */
   readonly offset: number
@@ -28,7 +28,7 @@ export interface LogFiles {
   /** Resolves when all appended lines are written, or failed to be. */
   readonly written: () => Promise<void>
   /** Position after the last written line. */
-  readonly end: () => LogPosition
+  readonly end: () => LogFilePosition
   /** Resolves with the next written line, or when the log is closed. */
   readonly changed: () => Promise<void>
   readonly isClosed: () => boolean

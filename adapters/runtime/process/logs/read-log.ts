@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { LogLine, LogQuery } from '../../../../core/contracts/runtime.ts'
 import { untilAborted } from '../../../../lib/async/timeout.ts'
-import type { LogFiles, LogPosition } from './log-files.ts'
+import type { LogFiles, LogFilePosition } from './log-files.ts'
 import { parseRecord } from './log-record.ts'
 
 const CHUNK_BYTES = 64 * 1024
@@ -34,12 +34,12 @@ export async function* readLog(log: LogFiles, query: LogQuery): AsyncGenerator<L
   }
 }
 
-function isBehind(a: LogPosition, b: LogPosition): boolean {
+function isBehind(a: LogFilePosition, b: LogFilePosition): boolean {
   return a.file > b.file || (a.file === b.file && a.offset > b.offset)
 }
 
 /** Position of the last `lines` lines. */
-async function findLast(log: LogFiles, lines: number): Promise<LogPosition> {
+async function findLast(log: LogFiles, lines: number): Promise<LogFilePosition> {
   const end = log.end()
   if (lines === 0) return end
   let left = lines
