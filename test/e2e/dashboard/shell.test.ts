@@ -160,7 +160,7 @@ t.test('shows an error for an unknown page; logging out leads to the login', asy
   const opened = await openDashboard(t, { path: '/no/such/page' })
   if (opened === undefined) return
   const { page } = opened
-  await page.getByRole('heading', { name: 'No such page' }).waitFor()
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('button', { name: 'Log in' }).waitFor()
   await page.reload()
