@@ -10,5 +10,6 @@ await typeGuides(t, [
   'docs/network.md',
   'docs/plugins.md',
   'docs/registry.md',
+  'docs/registry-service.md',
   'docs/server.md',
 ])
