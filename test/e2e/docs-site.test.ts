@@ -11,7 +11,7 @@ import { openBrowser } from '../fixtures/dashboard.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 // The compiler reads all of the SDK.
-t.setTimeout(600_000)
+t.setTimeout(110_000)
 
 const TYPES: Readonly<Record<string, string>> = {
   ...{
