@@ -1,4 +1,5 @@
 import type { Maybe } from '../lib/async/maybe.ts'
+import { GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
@@ -143,4 +144,38 @@ function goOn(
   from: number,
 ): Promise<void> {
   return pending.then(() => runSteps(steps, x, from))
+}
+
+/** Runs the `onDone` hooks. One that throws is reported and does not stop the others. */
+export function runDoneHooks(chain: Chain, x: Exchange, onFault: ReportFault | undefined): void {
+  const hooks = chain.onDone
+  for (let i = 0; i < hooks.length; i++) {
+    try {
+      hooks[i]!(x)
+    } catch (error) {
+      onFault?.(error, x, chain.stages.onDone[i])
+    }
+  }
+}
+
+/**
+ * Runs the `onReply` hooks for an error response that replaces another response. One that throws is reported, unless it
+ * throws a {@link GatewayError}, and does not stop the others.
+ *
+ * @param failedHook index of the hook that is skipped; -1: none.
+ */
+export function runErrorHooks(
+  chain: Chain,
+  x: Exchange,
+  failedHook: number,
+  onFault: ReportFault | undefined,
+): void {
+  for (const [i, hook] of chain.onReply.entries()) {
+    if (i === failedHook) continue
+    try {
+      hook(x)
+    } catch (error) {
+      if (!(error instanceof GatewayError)) onFault?.(error, x, chain.stages.onReply[i])
+    }
+  }
 }

@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { toHostName } from '../core/http/host-name.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
+import type { ExplicitTarget } from '../core/request/explicit-target.ts'
 import { parseFormPairs } from '../core/request/form.ts'
 import { parseJson } from '../core/request/json/json.ts'
 import { skipBlanks, splitObject } from '../core/request/json/json-text.ts'
@@ -48,15 +49,6 @@ interface Call {
   readonly request: string | undefined
 }
 
-/** Where a call goes, once it is known. */
-interface Target {
-  readonly request: string | undefined
-  /** The one it must go to; undefined: any. */
-  readonly node: UpstreamNode | undefined
-  /** Whether the address is not in the registry: the caller chose it. */
-  readonly isUnlisted: boolean
-}
-
 /** Id of its errors. */
 const ID = 'go.mx.rpc'
 const PATH = '/rpc'
@@ -90,7 +82,6 @@ export default function call(options: CallOptions): CallHandler {
     max: OPEN_MAX,
     dispose: (upstream) => upstream.close(),
   })
-  const targets = new WeakMap<Exchange, Target>()
 
   /** Why an address must not be called; empty: it may. */
   function judge(ip: string, x: Exchange): string {
@@ -146,13 +137,13 @@ export default function call(options: CallOptions): CallHandler {
     if (upstream === undefined) throw notFound(service, x.namespace)
     x.route = toRoute(service, endpoint, 'call')
     x.upstream = upstream
-    targets.set(x, { request, node, isUnlisted })
+    x.explicitTarget = { request, node, isUnlisted }
   }
 
   return {
     name: 'call',
     route,
-    handle: (x) => new ExplicitCall(x, options, targets.get(x)!).send(),
+    handle: (x) => new ExplicitCall(x, options, x.explicitTarget!).send(),
     close: () => opened.clear(),
   }
 }
@@ -161,7 +152,7 @@ class ExplicitCall extends GatewayCall {
   readonly #node: UpstreamNode | undefined
   readonly #isUnlisted: boolean
 
-  constructor(x: Exchange, limits: CallLimits, { request, node, isUnlisted }: Target) {
+  constructor(x: Exchange, limits: CallLimits, { request, node, isUnlisted }: ExplicitTarget) {
     super(x, limits)
     // Once service and endpoint are known: a name that is wrong comes first.
     if (request === undefined) throw refuse('request must be a JSON object', 'none')
@@ -180,9 +171,9 @@ class ExplicitCall extends GatewayCall {
     this.dispatch()
   }
 
-  protected override pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
-    if (this.#node === undefined) return super.pick(last)
-    return last === undefined ? this.#node : undefined
+  protected override pick(): UpstreamNode | undefined {
+    if (this.#node === undefined) return super.pick()
+    return this.attempts === 0 ? this.#node : undefined
   }
 
   override onLost(kind: TransportFailure, detail: string): void {

@@ -1,14 +1,23 @@
 import type { Handler } from '../core/chain.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
-import type { Exchange, TunnelTarget } from '../core/exchange.ts'
+import type { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/http/headers.ts'
+import type { TunnelTarget } from '../core/listener/websocket/tunnel-target.ts'
 import { RPC_PATH } from '../core/rpc/ws/frames.ts'
+import {
+  type Attempts,
+  beginAttempt,
+  endAttempt,
+  isGatewayError,
+  mayRetry,
+  pickNode,
+  recordFailure,
+  recordSuccess,
+} from '../core/upstream/attempts.ts'
 import { toNoNode } from '../core/upstream/balance/no-node.ts'
 import { toConnectDetail } from '../core/upstream/connect-error.ts'
 import { forward } from '../core/upstream/forward.ts'
 import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
-import type { UpstreamNode } from '../core/upstream/node-health.ts'
-import { canTryAnother } from '../core/upstream/tried-nodes.ts'
 
 export interface WebOptions {
   /** Longest WebSocket message either way, in bytes, then 1009. @default 16777216 */
@@ -52,21 +61,21 @@ async function openTunnel(
   x: Exchange,
   limits: Pick<TunnelTarget, 'maxMessageBytes' | 'connectTimeoutMs' | 'replyTimeoutMs'>,
 ): Promise<void> {
-  const { upstream } = x
   const service = x.route?.service ?? GATEWAY_ID
   x.beforeProxy?.(x)
   const headers = toHandshake(x)
-  const tried: UpstreamNode[] = []
+  const request: Attempts = {
+    ...{ upstream: x.upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
+  }
   x.upstreamStartMs = performance.now()
   for (;;) {
-    const node = upstream?.pick(x, undefined, tried)
-    if (upstream === undefined || node === undefined) {
+    const node = pickNode(request, x)
+    if (node === undefined) {
       x.failureKind = 'no-node'
       throw toNoNode(service)
     }
-    if (tried.length > 0) upstream.retried()
     const { host, port, secure, lookup } = node
-    node.active++
+    beginAttempt(request, node)
     x.node = node.id
     x.trace?.sendFields(x, node, headers)
     try {
@@ -78,11 +87,11 @@ async function openTunnel(
         lookup,
         target: x.target,
         headers,
-        onAnswer: (status, fields) => receive(x, node, status, fields),
-        onClose: () => node.active--,
+        onAnswer: (status, fields) => receive(x, request, status, fields),
+        onClose: () => endAttempt(request),
       })
     } catch (error) {
-      node.active--
+      endAttempt(request)
       // One that left says nothing about the node.
       if (x.finished) return
       const failure = GatewayError.from(error, service)
@@ -92,10 +101,9 @@ async function openTunnel(
       x.failureKind = isConnectTimeout ? CONNECT_TIMEOUT : code === 504 ? 'timeout' : 'connect'
       x.trace?.failed(x.failureKind, x.failure)
       if (code !== 502 && code !== 504) throw error
-      const isTimeout = x.failureKind === 'timeout'
-      upstream.failed(node, isTimeout ? 'gateway' : 'connect')
-      tried.push(node)
-      if (isTimeout || !canTryAnother(upstream, tried)) throw inNameOf(service, failure)
+      const kind = x.failureKind === 'timeout' ? 'gateway' : 'connect'
+      recordFailure(request, kind)
+      if (!mayRetry(request, kind, false)) throw inNameOf(service, failure)
     }
   }
 }
@@ -110,13 +118,12 @@ function inNameOf(service: string, cause: GatewayError): GatewayError {
 }
 
 /** The backend has answered, with 101 or with a reply. */
-function receive(x: Exchange, node: UpstreamNode, status: number, headers: HeaderList): void {
-  const upstream = x.upstream!
+function receive(x: Exchange, request: Attempts, status: number, headers: HeaderList): void {
   x.upstreamReplyMs = performance.now()
   x.trace?.answered(status)
-  if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
-  else upstream.succeeded(node)
-  const cookie = upstream.replyCookie?.(x, node)
+  if (isGatewayError(status)) recordFailure(request, 'gateway')
+  else recordSuccess(request)
+  const cookie = request.upstream!.replyCookie?.(x, request.node!)
   if (cookie !== undefined) headers.append('set-cookie', cookie)
 }
 

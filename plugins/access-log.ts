@@ -8,66 +8,68 @@ import { formatAccessLine, hasColors, isTerminal, type LogEntry } from '../lib/l
 import { formatMs } from '../lib/text/units.ts'
 
 const options = Type.Object({
-  path: Type.String({ default: 'stdout', description: 'File to append to; stdout or stderr.' }),
+  path: Type.String({ default: 'stdout', description: 'File to append to, or stdout or stderr.' }),
   query: Type.Boolean({
     default: false,
-    description: 'Whether queries are logged; they may hold tokens.',
+    description: 'Log query strings, which may contain tokens.',
   }),
   sample: Type.Number({
     default: 1,
     minimum: 0,
     maximum: 1,
     description:
-      'Share of requests logged. Status 500 and above, such errors of gRPC, and aborted requests always are.',
+      'Fraction of requests to log. Requests with status 500 or above, gRPC server errors and aborted requests are always logged.',
   }),
 })
 
-/** What stands in JSON as it is. Anything else is escaped: controls that drive terminals, and bytes beyond ASCII, bidi marks among them. */
+/** Characters written unescaped. Control characters (terminal escapes) and non-ASCII characters (bidi marks) are escaped. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 const FIELD_MAX_CHARS = 1024
 
 /**
- * Writes one JSON line per request once it is over: to the file in bulk, off the client's time. A terminal shows formatted lines.
- * Never the fields that carry secrets: no Authorization, no Cookie, no query unless asked for.
+ * Writes one JSON line per finished request, buffered; on a terminal the lines are formatted for reading.
+ * Credentials are never logged: no Authorization, no Cookie, and the query only with `query: true`.
  *
  * | field | meaning |
  * |---|---|
  * | `time` | end of the exchange, ISO 8601 UTC |
  * | `id` | request id |
- * | `trace` | id of its trace; missing when nobody traces it (plugin `tracing`) |
- * | `client` | address of the client, see plugin `forwarded` |
- * | `method`, `path`, `host` | the request line as received |
- * | `status` | 0: the client left before a reply |
- * | `rpcStatus` | what a client of gRPC or Connect was told, as gRPC numbers it; missing for others |
+ * | `trace` | trace id; absent without tracing (plugin `tracing`) |
+ * | `client` | client address, see plugin `forwarded` |
+ * | `method`, `path`, `host` | as received |
+ * | `status` | response status; 0 if the client disconnected before the response |
+ * | `rpcStatus` | gRPC status code of gRPC and Connect calls, absent otherwise |
  * | `bytesIn`, `bytesOut` | body bytes |
- * | `durationMs` | from the request's head to the reply's last byte |
- * | `upstreamMs` | from sending on to the head of the backend's reply; missing when there was none |
- * | `service`, `node` | where it went, the last node tried; missing when nowhere |
- * | `error` | why the last attempt at a node that failed did; missing when none failed, and for what services answer below 500: it may quote the request. A reply below 500 beside it is another attempt's |
- * | `account`, `namespace` | who called, and the namespace of that account; missing when nobody is known |
- * | `userAgent`, `referer` | missing when not sent |
- * | `aborted` | true when the reply is incomplete, else missing |
+ * | `durationMs` | from the request head to the last response byte |
+ * | `upstreamMs` | from forwarding the request to the head of the backend's response; absent without one |
+ * | `service`, `node` | target service and the last node tried; absent if the request was not routed |
+ * | `error` | error of the last failed attempt, even if a later attempt succeeded; absent for service errors below 500, which may quote the request |
+ * | `account`, `namespace` | caller and its namespace; absent for anonymous requests |
+ * | `userAgent`, `referer` | absent if not sent |
+ * | `aborted` | true if the response is incomplete, otherwise absent |
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'access-log',
-  description: 'Writes a JSON line per request.',
+  description: 'Writes one JSON line per request.',
   options,
   create({ path, query, sample }, { log, nowMs, configDir = '.' }) {
     const target = path === 'stdout' || path === 'stderr' ? path : resolve(configDir, path)
     const writer = createLineWriter({
       target,
-      onError: (error) => log.error({ target, err: error }, 'the access log loses lines'),
-      onRecover: (dropped) => log.warn({ target, dropped }, 'lines were lost from the access log'),
+      onError: (error) =>
+        log.error({ target, err: error }, 'access log write failed, dropping lines'),
+      onRecover: (dropped) =>
+        log.warn({ target, dropped }, 'access log recovered after dropped lines'),
     })
     const formatJson = createFormat(query)
     const formatLine = isOnTerminal(path) ? toReadable(formatJson) : formatJson
     const formatTime = createTimeFormat()
     let share = 0
-    // Once the exchange is over its connection may be gone, and the address with it: reading it before keeps it.
-    const keepAddress = (x: Exchange): void => void x.remoteAddress
+    // The getter caches the address, which is unavailable once the connection is closed.
+    const cacheAddress = (x: Exchange): void => void x.remoteAddress
     return {
-      onRequest: keepAddress,
-      onReply: keepAddress,
+      onRequest: cacheAddress,
+      onReply: cacheAddress,
       onDone(x) {
         if (sample < 1 && toClass(x) < 5 && !x.aborted) {
           share += sample
@@ -97,7 +99,7 @@ function toReadable(formatJson: Format): Format {
   }
 }
 
-/** The writer takes ASCII. */
+/** The line writer requires ASCII. */
 function toAscii(text: string): string {
   return text.replaceAll(/[^\x00-\x7f]/g, toEscape)
 }
@@ -106,16 +108,16 @@ function toEscape(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Formats lines. Fields that are mostly the same from one request to the next are quoted once. */
+/** Formats log lines. Values that rarely change between requests are quoted once. */
 function createFormat(query: boolean): Format {
-  const quoteMethod = remember(quote)
-  const quoteHost = remember(quote)
-  const quoteService = remember(quote)
-  const quoteNode = remember(quote)
-  const quoteAccount = remember(quote)
-  const quoteNamespace = remember(quote)
-  const quoteAgent = remember(quote)
-  const quoteReferer = remember((url) => quote(query ? url : withoutQuery(url)))
+  const quoteMethod = memoizeLast(quote)
+  const quoteHost = memoizeLast(quote)
+  const quoteService = memoizeLast(quote)
+  const quoteNode = memoizeLast(quote)
+  const quoteAccount = memoizeLast(quote)
+  const quoteNamespace = memoizeLast(quote)
+  const quoteAgent = memoizeLast(quote)
+  const quoteReferer = memoizeLast((url) => quote(query ? url : withoutQuery(url)))
   return (x, time) => {
     let line = `{"time":"${time}","id":${quote(x.id)},"client":${quote(x.clientAddress)},"method":${quoteMethod(x.method)},"path":${quote(query ? x.target : x.path)},"host":${quoteHost(x.host)},"status":${x.status},"bytesIn":${x.bytesIn},"bytesOut":${x.bytesOut},"durationMs":${formatMs(x.elapsedMs)}`
     if (x.trace !== undefined) line += `,"trace":"${x.trace.traceId}"`
@@ -138,8 +140,8 @@ function createFormat(query: boolean): Format {
   }
 }
 
-/** `format`, with its last answer kept. */
-function remember(format: (value: string) => string): (value: string) => string {
+/** Memoizes the last result of `format`. */
+function memoizeLast(format: (value: string) => string): (value: string) => string {
   let last = ''
   let text = format('')
   return (value) => {
@@ -151,7 +153,7 @@ function remember(format: (value: string) => string): (value: string) => string 
   }
 }
 
-/** A JSON string of ASCII characters only, cut to a kilobyte. */
+/** ASCII-only JSON string, truncated to {@link FIELD_MAX_CHARS}. */
 function quote(value: string): string {
   if (value.length <= FIELD_MAX_CHARS && PLAIN.test(value)) return `"${value}"`
   const cut = value.length > FIELD_MAX_CHARS ? `${value.slice(0, FIELD_MAX_CHARS)}...` : value
@@ -168,7 +170,7 @@ function withoutQuery(url: string): string {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** ISO 8601 times; those of one millisecond are printed once. */
+/** Formats ISO 8601 times; memoizes the current millisecond. */
 function createTimeFormat(): (ms: number) => string {
   let lastMs = Number.NaN
   let last = ''

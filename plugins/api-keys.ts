@@ -14,63 +14,63 @@ const options = Type.Object({
     writeOnly: true,
     default: [],
     description:
-      'Accounts: id, SHA-256 of the key in hexadecimal, and scopes joined by commas: "shop 3b2f... orders,read".',
+      'Accounts, one per entry: id, hexadecimal SHA-256 of the key, comma-separated scopes, for example "shop 3b2f... orders,read".',
   }),
   file: Type.String({
     default: '',
-    description: 'File of such lines; an edit counts within a second. # begins a comment.',
+    description:
+      'File with one account per line, reloaded within a second of a change. # starts a comment.',
   }),
-  header: Type.String({ default: 'X-Api-Key', description: 'Field that carries the key.' }),
-  namespace: Type.String({ default: 'mx', description: 'Namespace the accounts are of.' }),
+  header: Type.String({ default: 'X-Api-Key', description: 'Header that contains the key.' }),
+  namespace: Type.String({ default: 'mx', description: 'Namespace of the accounts.' }),
   required: Type.Boolean({
     default: true,
-    description:
-      'Whether requests without a key are refused, unless another plugin knows who calls.',
+    description: 'Reject requests without a key, unless another plugin authenticated them.',
   }),
   forwardKey: Type.Boolean({
     default: false,
-    description: 'Whether keys go on to services and backends.',
+    description: 'Forward keys to services and backends.',
   }),
 })
 
-/** Longest key taken, characters. */
+/** Maximum length of a key in characters. */
 const KEY_MAX = 512
 const LINES = { proof: /^[0-9a-f]{64}$/i, proofForm: 'a SHA-256 in hexadecimal' }
 
 /**
- * Knows callers by keys they send. Keys must be random and long: only their SHA-256 is kept, so that whoever reads
- * the list has no key: `echo "shop $(printf %s "$KEY" | sha256sum | cut -d' ' -f1) orders"`.
+ * Authenticates callers by API key. The list contains only the SHA-256 of each key, so keys must be long and random:
+ * `echo "shop $(printf %s "$KEY" | sha256sum | cut -d' ' -f1) orders"`.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'api-keys',
-  description: 'Knows callers by API keys.',
+  description: 'Authenticates callers by API key.',
   options,
   create({ keys, file, header, namespace, required, forwardKey }, { log, nowMs, configDir = '.' }) {
     const name = header.toLowerCase()
-    // A malformed name fails here, and not at the first request.
+    // Rejects a malformed header name at startup instead of at the first request.
     new HeaderList([name, ''])
     const challenge = `ApiKey header="${header}"`
     const lines = { ...LINES, namespace }
-    const own = parseCallerLines(keys, 'keys', lines)
+    const inline = parseCallerLines(keys, 'keys', lines)
     const path = resolve(configDir, file)
     const parse = (text: string): ReadonlyMap<string, Session> =>
-      toSessions([...own, ...parseCallerLines(text.split('\n'), path, lines)])
+      toSessions([...inline, ...parseCallerLines(text.split('\n'), path, lines)])
     const opened = file === '' ? undefined : rereadFile(path, { parse, onChange: use, log })
-    let known = opened?.value ?? toSessions(own)
+    let known = opened?.value ?? toSessions(inline)
 
     const identity = createIdentity({
       identify({ headers }) {
         const key = headers.get(name)
         if (key === undefined) return undefined
         if (headers.getAll(name).length > 1)
-          throw new GatewayError(GATEWAY_ID, 400, `one field ${header} expected, got several`)
+          throw new GatewayError(GATEWAY_ID, 400, `expected one ${header} header, got several`)
         const session = key.length > KEY_MAX ? undefined : find(known, key)
         if (session === undefined)
-          throw denyAuthentication(GATEWAY_ID, `unknown key in ${header}`, challenge)
+          throw denyAuthentication(GATEWAY_ID, `unknown API key in the ${header} header`, challenge)
         return session
       },
       isKnown: ({ id }) => known.has(id),
-      detail: `a key is needed in the field ${header}`,
+      detail: `API key required in the ${header} header`,
       hide: forwardKey ? undefined : (x) => x.headers.delete(name),
       ...{ required, challenge, nowMs },
     })
@@ -92,20 +92,20 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** By the SHA-256 of their keys. @throws {RangeError} when one is listed twice. */
+/** Sessions by the SHA-256 of their keys. @throws {RangeError} for a duplicate key. */
 function toSessions(lines: readonly CallerLine[]): ReadonlyMap<string, Session> {
   const sessions = new Map<string, Session>()
   for (const { account, proof } of lines) {
     const id = proof.toLowerCase()
     const other = sessions.get(id)?.account
     if (other !== undefined)
-      throw new RangeError(`${account.id} and ${other.id} must not have the same key`)
+      throw new RangeError(`accounts ${other.id} and ${account.id} have the same key`)
     sessions.set(id, { account, id, issuedMs: 0, endsMs: Number.POSITIVE_INFINITY })
   }
   return sessions
 }
 
-/** The time it takes tells of the digest alone, which nobody can choose. */
+/** The duration of the lookup depends only on the digest, which an attacker cannot choose. */
 function find(known: ReadonlyMap<string, Session>, key: string): Session | undefined {
   const digest = hash('sha256', Buffer.from(key, 'latin1'), 'hex')
   const session = known.get(digest)

@@ -24,55 +24,59 @@ import { toTarget } from './auth/target.ts'
 const options = Type.Object({
   forwardToken: Type.Boolean({
     default: false,
-    description: 'Whether access tokens go to backends that are proxied, and no services.',
+    description: 'Forward access tokens to proxied backends that are not services.',
   }),
   forwardAccount: Type.Boolean({
     default: false,
-    description: 'Whether such backends are told who calls, as JSON in the field Mx-Account.',
+    description:
+      'Send the account of the caller to such backends, as JSON in the Mx-Account header.',
   }),
 })
 
 /**
- * Lets through what the rules grant (specification: Authentication): identifies the caller by the access token of
- * `Authorization: Bearer`, and judges the resolved service and endpoint. Cookies are not accepted as credentials. A denied call is 401.
+ * Authenticates the caller by the access token in `Authorization: Bearer` and authorizes the call of the resolved service and endpoint
+ * (specification: Authentication). Cookies are not accepted as credentials. A denied call fails with 401.
  *
- * Services are told who calls (`mx-account`), unless the account is of another namespace than the call. Streams and WebSockets are judged again when rules change, and end with their tokens.
+ * Services receive the account in `mx-account`, unless it belongs to another namespace than the call. Streams and WebSockets are
+ * authorized again when rules change, and end when their token expires.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'auth',
-  description: 'Lets through what the rules of access grant.',
+  description: 'Authenticates access tokens and enforces the access rules.',
   options,
   create({ forwardToken, forwardAccount }, { gate, nowMs }) {
     if (gate === undefined)
-      throw new TypeError('knows no rules: --auth=mx://host:port says whose are in force')
+      throw new TypeError(
+        'the plugin auth has no access rules: set --auth=mx://host:port to the server that stores them',
+      )
 
-    /** Replies may be made for one caller. */
+    /** Backends may personalize responses. */
     const isForwarded = forwardToken || forwardAccount
-    const take = (x: Exchange, session: Session): void => {
+    const authenticate = (x: Exchange, session: Session): void => {
       x.session = session
-      x.beforeProxy = hide
+      x.beforeProxy = setBackendHeaders
     }
-    const hide = (x: Exchange): void => {
-      keepToken(x)
+    const setBackendHeaders = (x: Exchange): void => {
+      storeToken(x)
       if (!forwardToken) x.headers.delete('authorization')
-      if (forwardAccount) tell(x)
+      if (forwardAccount) setAccountHeader(x)
     }
-    const tell = ({ headers, toldAccount }: Exchange): void => {
+    const setAccountHeader = ({ headers, toldAccount }: Exchange): void => {
       if (toldAccount !== undefined) headers.set('mx-account', formatAccount(toldAccount))
     }
-    /** Of open streams, some of which are long past their fields. */
+    /** Tokens of open streams, whose headers may already be freed. */
     const tokens = new WeakMap<Session, string>()
-    const keepToken = ({ session, headers }: Exchange): void => {
+    const storeToken = ({ session, headers }: Exchange): void => {
       const authorization = headers.get('authorization')
       const token = authorization && readBearer(authorization)
       if (token !== undefined) tokens.set(session!, token)
     }
     const streams = new OpenStreams({
-      judge: (x) => judgeAgain(x).catch(toReason),
+      judge: (x) => reauthorize(x).catch(toReason),
       toEnded: ({ route, admitted }) => invalidToken(route!.service, admitted?.resource),
       nowMs,
     })
-    const judgeAgain = async (x: Exchange): Promise<GatewayError | undefined> => {
+    const reauthorize = async (x: Exchange): Promise<GatewayError | undefined> => {
       const { session } = x
       const token = session && tokens.get(session)
       if (token !== undefined) {
@@ -82,13 +86,13 @@ const plugin: PluginDefinition = definePlugin({
       const { granted, missingScope } = await decide(gate, x.account, x.admitted!)
       return granted ? undefined : toAccessDenied(x.admitted!.resource, x.account, missingScope)
     }
-    const end = gate.onChange(streams.review)
+    const unsubscribe = gate.onChange(streams.review)
 
     const settle = (x: Exchange, target: CallTarget, ruling: Ruling): void => {
       if (!ruling.granted) throw toAccessDenied(target.resource, x.account, ruling.missingScope)
       x.admitted = target
       x.isForeign = isCrossNamespace(x.account, target)
-      if (forwardAccount && x.session !== undefined) x.beforeProxy ??= tell
+      if (forwardAccount && x.session !== undefined) x.beforeProxy ??= setAccountHeader
       if (usesCallerAddress(x.route!.service)) x.headers.set(CALLER_ADDRESS, x.clientAddress)
     }
 
@@ -98,13 +102,13 @@ const plugin: PluginDefinition = definePlugin({
         if (token === undefined) return
         try {
           const session = gate.identify(token)
-          if (!(session instanceof Promise)) return take(x, session)
+          if (!(session instanceof Promise)) return authenticate(x, session)
           return session.then(
-            (known) => take(x, known),
-            (error: unknown) => refuse(x, error),
+            (known) => authenticate(x, known),
+            (error: unknown) => rejectToken(x, error),
           )
         } catch (error) {
-          refuse(x, error)
+          rejectToken(x, error)
         }
       },
 
@@ -112,7 +116,7 @@ const plugin: PluginDefinition = definePlugin({
         const { refusal } = x
         const target = toTarget(x)
         if (refusal !== undefined && x.session === undefined && !isLoginEndpoint(target.resource))
-          throw inNameOf(x.route!.service, target.resource, refusal)
+          throw toServiceError(x.route!.service, target.resource, refusal)
         const ruling = decide(gate, x.account, target)
         if (!(ruling instanceof Promise)) return settle(x, target, ruling)
         return ruling.then((late) => settle(x, target, late))
@@ -120,7 +124,7 @@ const plugin: PluginDefinition = definePlugin({
 
       onReply(x) {
         if (x.admitted === undefined) return
-        if (x.streaming && x.beforeProxy === hide) keepToken(x)
+        if (x.streaming && x.beforeProxy === setBackendHeaders) storeToken(x)
         streams.onReply(x)
         if (x.status === 101) return
         if (x.session === undefined) {
@@ -131,12 +135,12 @@ const plugin: PluginDefinition = definePlugin({
       onDone: streams.onDone,
 
       close() {
-        end()
+        unsubscribe()
         streams.close()
       },
     }
 
-    /** Whether everybody may have the reply. */
+    /** Whether anonymous callers may receive the response. */
     function isPublic(x: Exchange): boolean {
       if (x.replyHeaders.get('cache-control') === 'no-store') return true
       const ruling = decide(gate!, undefined, x.admitted!)
@@ -147,13 +151,13 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-function refuse(x: Exchange, error: unknown): void {
+function rejectToken(x: Exchange, error: unknown): void {
   if (error instanceof GatewayError) x.refusal = error
   else if (error instanceof TokenError) x.refusal = invalidToken(GATEWAY_ID)
   else throw error
 }
 
-function inNameOf(
+function toServiceError(
   service: string,
   resource: CallTarget['resource'],
   refusal: GatewayError,
@@ -163,7 +167,7 @@ function inNameOf(
   return new GatewayError(service, code, message, { headers })
 }
 
-/** Why a stream may not go on. What keeps anybody from judging ends none. */
+/** Reason to end a stream. An outage of the rules' server ends no stream. */
 function toReason(error: unknown): GatewayError | undefined {
   return error instanceof TokenError ? invalidToken(GATEWAY_ID) : undefined
 }

@@ -16,29 +16,29 @@ const options = Type.Object({
     writeOnly: true,
     default: [],
     description:
-      'Accounts: id, scrypt hash of the password, and scopes joined by commas: "shop $scrypt$ln=14,r=8,p=5$... orders,read".',
+      'Accounts, one per entry: id, scrypt hash of the password, comma-separated scopes, for example "shop $scrypt$ln=14,r=8,p=5$... orders,read".',
   }),
   file: Type.String({
     default: '',
-    description: 'File of such lines; an edit counts within a second. # begins a comment.',
+    description:
+      'File with one account per line, reloaded within a second of a change. # starts a comment.',
   }),
-  realm: Type.String({ default: 'mx', description: 'What clients are told the password is for.' }),
-  namespace: Type.String({ default: 'mx', description: 'Namespace the accounts are of.' }),
+  realm: Type.String({ default: 'mx', description: 'Realm in the challenge, shown by browsers.' }),
+  namespace: Type.String({ default: 'mx', description: 'Namespace of the accounts.' }),
   required: Type.Boolean({
     default: true,
-    description:
-      'Whether requests without a password are refused, unless another plugin knows who calls.',
+    description: 'Reject requests without a password, unless another plugin authenticated them.',
   }),
   forwardPassword: Type.Boolean({
     default: false,
-    description: 'Whether passwords go on to services and backends.',
+    description: 'Forward passwords to services and backends.',
   }),
 })
 
-/** Longest credentials taken, characters of base64. */
+/** Maximum length of credentials in base64 characters. */
 const CREDENTIALS_MAX = 2048
-/** Accounts and addresses whose password is remembered, so that it is hashed once. */
-const REMEMBERED_MAX = 10_000
+/** Cached pairs of account and address whose password was verified. */
+const VERIFIED_MAX = 10_000
 const REALM = /^[ !#-[\]-~]{1,100}$/
 const BASIC = /^basic +([\w+/-]+=*)$/i
 const LINES = {
@@ -46,59 +46,59 @@ const LINES = {
   proofForm: 'a scrypt hash ($scrypt$ln=14,r=8,p=5$salt$hash)',
 }
 
-/** Knows callers by name and password (RFC 7617): for machines that know nothing better, and over TLS only. */
+/** Authenticates callers by name and password (RFC 7617). Use it over TLS only, and for clients without token support. */
 const plugin: PluginDefinition = definePlugin({
   name: 'basic-auth',
-  description: 'Knows callers by name and password.',
+  description: 'Authenticates callers by name and password.',
   options,
-  create(given, { log, nowMs, configDir = '.' }) {
-    const { users, file, realm, namespace, required, forwardPassword } = given
+  create(
+    { users, file, realm, namespace, required, forwardPassword },
+    { log, nowMs, configDir = '.' },
+  ) {
     if (!REALM.test(realm))
-      throw new TypeError(
-        'realm must be 1 to 100 characters of ASCII without quotes and backslashes',
-      )
+      throw new TypeError('realm must be 1 to 100 ASCII characters without quotes and backslashes')
     const challenge = `Basic realm="${realm}", charset="UTF-8"`
     const lines = { ...LINES, namespace }
-    const own = parseCallerLines(users, 'users', lines)
+    const inline = parseCallerLines(users, 'users', lines)
     const path = resolve(configDir, file)
     const parse = (text: string): ReadonlyMap<string, KnownUser> =>
-      toUsers([...own, ...parseCallerLines(text.split('\n'), path, lines)])
+      toUsers([...inline, ...parseCallerLines(text.split('\n'), path, lines)])
     const opened = file === '' ? undefined : rereadFile(path, { parse, onChange: use, log })
-    let known = opened?.value ?? toUsers(own)
+    let known = opened?.value ?? toUsers(inline)
     const hasher = createSecretHasher(GATEWAY_ID)
     const limit = createLoginLimit(nowMs)
-    /** By account and address: who guesses elsewhere finds nothing remembered that would tell what is right. */
-    let verified = new LRUCache<string, Verified>({ max: REMEMBERED_MAX })
+    /** Keyed by account and address: response times at another address do not reveal a correct password. */
+    let verified = new LRUCache<string, Verified>({ max: VERIFIED_MAX })
     const key = randomBytes(32)
 
-    function recall({ place, digest }: Shown): Session | undefined {
-      const found = verified.get(place)
+    function findVerified({ cacheKey, digest }: Credentials): Session | undefined {
+      const found = verified.get(cacheKey)
       return found?.digest === digest ? found.session : undefined
     }
 
-    async function verify(shown: Shown, turn: HashSlot): Promise<Session> {
-      // By one that came at the same time.
-      const session = recall(shown)
+    async function verify(credentials: Credentials, slot: HashSlot): Promise<Session> {
+      // A concurrent request may have verified them.
+      const session = findVerified(credentials)
       if (session !== undefined) return session
-      const { id, password, place, digest } = shown
+      const { id, password, cacheKey, digest } = credentials
       const users = known
       const user = users.get(id)
-      const isRight = await hasher.matches(password, user?.hash, turn)
-      // By a list that was replaced meanwhile: judged by that one.
-      if (users !== known) return verify(shown, turn)
+      const isRight = await hasher.matches(password, user?.hash, slot)
+      // The list was reloaded meanwhile.
+      if (users !== known) return verify(credentials, slot)
       if (user === undefined || !isRight)
-        throw denyAuthentication(GATEWAY_ID, 'name or password not correct', challenge)
-      verified.set(place, { digest, session: user.session })
+        throw denyAuthentication(GATEWAY_ID, 'incorrect name or password', challenge)
+      verified.set(cacheKey, { digest, session: user.session })
       return user.session
     }
 
-    async function logIn(shown: Shown, address: string): Promise<Session> {
+    async function logIn(credentials: Credentials, address: string): Promise<Session> {
       try {
-        const attempt = { namespace, account: shown.id, address }
-        return await limit.run(attempt, GATEWAY_ID, (turn) => verify(shown, turn))
+        const attempt = { namespace, account: credentials.id, address }
+        return await limit.run(attempt, GATEWAY_ID, (slot) => verify(credentials, slot))
       } catch (error) {
-        // While guesses are refused, nothing tells the right one from others.
-        verified.delete(shown.place)
+        // A rate-limited guess must not reveal whether it was correct.
+        verified.delete(credentials.cacheKey)
         throw error
       }
     }
@@ -108,23 +108,23 @@ const plugin: PluginDefinition = definePlugin({
         const authorization = headers.get('authorization')
         if (authorization === undefined || !/^basic(?: |$)/i.test(authorization)) return undefined
         if (headers.getAll('authorization').length > 1)
-          throw new GatewayError(GATEWAY_ID, 400, 'one field Authorization expected, got several')
+          throw new GatewayError(GATEWAY_ID, 400, 'expected one Authorization header, got several')
         const [id, password] = readCredentials(authorization)
         if (id === undefined || password === undefined)
-          throw denyAuthentication(GATEWAY_ID, 'malformed name and password', challenge)
+          throw denyAuthentication(GATEWAY_ID, 'malformed Basic credentials', challenge)
         const digest = createHmac('sha256', key).update(`${id}:${password}`).digest('base64')
-        const shown = { id, password, digest, place: `${id} ${clientAddress}` }
-        return recall(shown) ?? logIn(shown, clientAddress)
+        const credentials = { id, password, digest, cacheKey: `${id} ${clientAddress}` }
+        return findVerified(credentials) ?? logIn(credentials, clientAddress)
       },
       isKnown: (session) => known.get(session.account.id)?.session === session,
-      detail: 'a name and a password are needed',
+      detail: 'name and password required',
       hide: forwardPassword ? undefined : (x) => x.headers.delete('authorization'),
       ...{ required, challenge, nowMs },
     })
 
     function use(next: ReadonlyMap<string, KnownUser>): void {
-      known = keepSame(next, known)
-      verified = new LRUCache({ max: REMEMBERED_MAX })
+      known = reuseUnchanged(next, known)
+      verified = new LRUCache({ max: VERIFIED_MAX })
       identity.review()
     }
 
@@ -140,17 +140,15 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** What a request shows. */
-interface Shown {
+interface Credentials {
   readonly id: string
   readonly password: string
-  /** Of both, which says nothing to whoever reads the memory of a process that has ended. */
+  /** HMAC of name and password under a key of this process, so that the cache contains no password. */
   readonly digest: string
   /** Account and address. */
-  readonly place: string
+  readonly cacheKey: string
 }
 
-/** What was right. */
 interface Verified {
   readonly digest: string
   readonly session: Session
@@ -161,20 +159,20 @@ interface KnownUser {
   readonly session: Session
 }
 
-/** By their ids. @throws {RangeError} when one is listed twice. */
+/** Users by id. @throws {RangeError} for a duplicate id. */
 function toUsers(lines: readonly CallerLine[]): ReadonlyMap<string, KnownUser> {
   const users = new Map<string, KnownUser>()
   for (const { account, proof } of lines) {
     const { id } = account
-    if (users.has(id)) throw new RangeError(`${id} is listed twice`)
+    if (users.has(id)) throw new RangeError(`duplicate account ${id}`)
     const session = { account, id, issuedMs: 0, endsMs: Number.POSITIVE_INFINITY }
     users.set(id, { hash: proof, session })
   }
   return users
 }
 
-/** Those that are as they were stay the same, and so do their streams. */
-function keepSame(
+/** Reuses the sessions of unchanged users, so that their streams stay open. */
+function reuseUnchanged(
   next: ReadonlyMap<string, KnownUser>,
   before: ReadonlyMap<string, KnownUser>,
 ): ReadonlyMap<string, KnownUser> {
@@ -188,7 +186,7 @@ function keepSame(
   )
 }
 
-/** Name and password; undefined: malformed (RFC 7617 §2). */
+/** Parses name and password (RFC 7617 §2); empty if malformed. */
 function readCredentials(authorization: string): [id?: string, password?: string] {
   const [, base64] = BASIC.exec(authorization) ?? []
   if (base64 === undefined || base64.length > CREDENTIALS_MAX) return []

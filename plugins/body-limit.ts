@@ -6,22 +6,22 @@ import { parseSize } from '../lib/text/units.ts'
 const options = Type.Object({
   limit: Type.Union([Type.String(), Type.Integer({ minimum: 0 })], {
     default: 'none',
-    description: 'Most bytes of a request body: 65536, 64kb, 100mb, none.',
+    description: 'Maximum size of a request body: 65536, 64kb, 100mb, none.',
   }),
 })
 
-/** Answers 413 to request bodies longer than a limit (RFC 9110 §15.5.14): announced ones at once, others as they arrive. */
+/** Rejects request bodies above a limit with 413 (RFC 9110 §15.5.14): by `Content-Length` at once, chunked ones while reading. */
 const plugin: PluginDefinition = definePlugin({
   name: 'body-limit',
-  description: 'Refuses request bodies longer than a limit.',
+  description: 'Rejects request bodies above a size limit.',
   options,
-  create(given) {
-    const limit = parseLimit(given.limit)
+  create({ limit: text }) {
+    const limit = parseLimit(text)
     if (limit === Number.POSITIVE_INFINITY) return {}
     const tooLong = new GatewayError(
       GATEWAY_ID,
       413,
-      `request body must not be longer than ${limit} bytes`,
+      `request body exceeds the limit of ${limit} bytes`,
     )
     return {
       onRequest(x) {

@@ -6,14 +6,15 @@ import { Type } from '../core/schema.ts'
 const options = Type.Object({
   origins: Type.Array(Type.String(), {
     default: ['*'],
-    description: 'Origins let in: https://app.example.com, https://*.example.com, or * for all.',
+    description: 'Allowed origins: https://app.example.com, https://*.example.com, or * for all.',
   }),
   credentials: Type.Boolean({
     default: false,
-    description: 'Whether browsers may send cookies; origins must then be listed.',
+    description: 'Allow cookies; requires a list of origins.',
   }),
   methods: Type.Array(Type.String(), {
     default: ['POST', 'PATCH', 'GET', 'OPTIONS', 'PUT', 'DELETE'],
+    description: 'Allowed methods.',
   }),
   headers: Type.Array(Type.String(), {
     default: [
@@ -30,37 +31,38 @@ const options = Type.Object({
       'X-Grpc-Web',
       'X-User-Agent',
     ],
-    description: 'Request headers that scripts may set.',
+    description: 'Allowed request headers.',
   }),
   expose: Type.Array(Type.String(), {
     default: [],
-    description: 'Reply headers that scripts may read.',
+    description: 'Response headers that scripts may read.',
   }),
   maxAgeSeconds: Type.Integer({
     default: 600,
     minimum: 0,
-    description: 'How long browsers keep the answer to a preflight.',
+    description: 'How long browsers cache a preflight response.',
   }),
 })
 
-/** Response headers that agree with the answer to the preflight. */
-const OWNED = ['access-control-allow-origin', 'access-control-allow-credentials'] as const
+/** Response headers that must agree with the preflight response. */
+const REPLACED = ['access-control-allow-origin', 'access-control-allow-credentials'] as const
 
 /**
- * Lets scripts of other origins read replies (WHATWG Fetch, CORS protocol).
+ * Implements the CORS protocol (WHATWG Fetch).
  *
- * Preflights are answered here, before any authorization. `Access-Control-Allow-Origin` and `-Allow-Credentials` of the backend
- * are replaced: a browser rejects a response that contradicts the preflight. The origin is never echoed unless it is listed, and `null`, which any sandboxed page can send, is never let in.
+ * Responds to preflights before authorization. Replaces `Access-Control-Allow-Origin` and `-Allow-Credentials` of the backend:
+ * a browser rejects a response that contradicts the preflight. Only listed origins are echoed, and never `null`, which any
+ * sandboxed page can send.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'cors',
-  description: 'Answers preflights and tells browsers which origins may read replies.',
+  description: 'Responds to CORS preflights and adds CORS response headers.',
   options,
   create({ origins, credentials, methods, headers, expose, maxAgeSeconds }) {
     const any = origins.includes('*')
     if (any && credentials) {
       throw new TypeError(
-        'credentials need listed origins: with "*" every site could act in the name of its visitors',
+        'credentials require a list of origins: with "*" any site could act on behalf of its visitors',
       )
     }
     const isAllowed = compileOrigins(origins.filter((origin) => origin !== '*'))
@@ -82,7 +84,7 @@ const plugin: PluginDefinition = definePlugin({
       },
       onReply(x) {
         const reply = x.replyHeaders
-        for (const name of OWNED) if (reply.has(name)) reply.delete(name)
+        for (const name of REPLACED) if (reply.has(name)) reply.delete(name)
         if (any) appendParsed(reply, 'access-control-allow-origin', '*')
         else {
           varyByOrigin(reply)
@@ -101,7 +103,7 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Adds `Origin` to `Vary` unless it is there: caches must not give one origin's answer to another. */
+/** Adds `Origin` to `Vary`: caches must not serve one origin's response to another. */
 function varyByOrigin(reply: HeaderList): void {
   for (const value of reply.getAll('vary')) {
     if (value.split(',').some((name) => /^(origin|\*)$/i.test(name.trim()))) return

@@ -10,33 +10,34 @@ import { createAddressSet, type KnownAddress, parseAddress } from '../lib/net/ci
 const options = Type.Object({
   trusted: Type.Array(Type.String(), {
     default: [],
-    description: 'Proxies whose word is taken: 10.0.0.0/8, 2001:db8::/32, loopback, private, unix.',
+    description:
+      'Addresses of trusted proxies: 10.0.0.0/8, 2001:db8::/32, loopback, private, unix.',
   }),
   header: Type.Union([Type.Literal('x-forwarded-for'), Type.Literal('forwarded')], {
     default: 'x-forwarded-for',
-    description: 'Header that the trusted proxies write, with the address of their client.',
+    description: 'Header in which the trusted proxies send the client address.',
   }),
   optional: Type.Boolean({
     default: false,
     description:
-      'Whether requests of trusted proxies may lack a valid address in that header; else 400.',
+      'Accept requests of trusted proxies without a valid address in that header; otherwise they fail with 400.',
   }),
   via: Type.String({
     default: 'mx',
-    description: "This gateway's name in Via; empty: no Via and no loop detection.",
+    description: 'Name of this gateway in Via; empty disables Via and loop detection.',
   }),
   hops: Type.Integer({
     default: 10,
     minimum: 1,
-    description: 'Passes of one request through gateways of that name, then 508.',
+    description: 'Maximum times a request may pass a gateway of that name, then 508.',
   }),
   standard: Type.Boolean({
     default: true,
-    description: 'Whether Forwarded (RFC 7239) is written beside X-Forwarded-*.',
+    description: 'Write Forwarded (RFC 7239) in addition to X-Forwarded-*.',
   }),
 })
 
-/** Headers with the address of the client alone. Many proxies pass on those that they do not write themselves. */
+/** Headers that contain only the client address. Many proxies forward those that they do not set themselves. */
 const CLIENT_ADDRESSES: readonly string[] = [
   'cf-connecting-ip',
   'fastly-client-ip',
@@ -45,7 +46,7 @@ const CLIENT_ADDRESSES: readonly string[] = [
   'x-cluster-client-ip',
   'x-real-ip',
 ]
-/** Fields by which proxies tell where a request came from or was meant to go; a client's own are lies or accidents. */
+/** Headers in which proxies describe the original request; from an untrusted client they are deleted. */
 const CLAIMS: ReadonlySet<string> = new Set([
   ...CLIENT_ADDRESSES,
   'forwarded',
@@ -54,30 +55,32 @@ const CLAIMS: ReadonlySet<string> = new Set([
   'x-original-url',
   'x-rewrite-url',
 ])
-/** `X-Forwarded` and all that begins like these are claims too. */
+/** Prefixes of further claims. */
 const CLAIM_PREFIXES: readonly string[] = ['x-forwarded', 'x-envoy-']
 
-/** The fields of a client, and of what they tell. */
-type Told = Pick<Exchange, 'host' | 'secure' | 'httpVersion'> & { readonly block: HeaderBlock }
+/** Forwarding headers of a client, with the facts that they were built from. */
+type ClientHeaders = Pick<Exchange, 'host' | 'secure' | 'httpVersion'> & {
+  readonly block: HeaderBlock
+}
 
 /** Addresses that trusted proxies wrote. */
 interface Trail {
-  /** Nearest first; the last one counts as the client. */
+  /** Nearest first; the last one is the client. */
   readonly hops: readonly KnownAddress[]
-  /** Whether the last one is the client, and not a proxy whose client is unknown. */
+  /** False if the last hop is a proxy whose client is unknown. */
   readonly isComplete: boolean
-  /** Their elements of `Forwarded`, the client's first; empty with `X-Forwarded-For`. */
+  /** Elements of `Forwarded`, the client's first; empty with `X-Forwarded-For`. */
   readonly elements: readonly ForwardedElement[]
 }
 const NO_TRAIL: Trail = { hops: [], isComplete: false, elements: [] }
 
-/** Clients whose fields are kept joined: some 5 MB at most. */
+/** Cached clients; at most about 5 MB. */
 const BLOCKS_MAX = 10_000
 
-/** How often rejected requests of trusted proxies are logged. */
+/** Interval between log lines about rejected requests. */
 const LOG_INTERVAL_MS = 60_000
 
-/** Longest chain of proxies looked through for the client. */
+/** Maximum number of proxies between the gateway and the client. */
 const WALK_MAX = 32
 
 const REMEDY =
@@ -103,7 +106,8 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'forwarded',
-  description: 'Writes X-Forwarded-*, Forwarded and Via; believes those of trusted proxies only.',
+  description:
+    'Writes X-Forwarded-*, Forwarded and Via; accepts inbound ones from trusted proxies only.',
   options,
   create({ trusted, header, optional, via, hops, standard }, { log, nowMs }) {
     if (!VIA_NAME.test(via))
@@ -114,10 +118,10 @@ const plugin: PluginDefinition = definePlugin({
     const unforwarded = new GatewayError(
       GATEWAY_ID,
       400,
-      `The trusted proxy in front of this gateway sent no valid client address in the header ${header}. ${REMEDY}.`,
+      `The trusted proxy in front of this gateway sent no valid client address in the ${header} header. ${REMEDY}.`,
     )
-    // Clients come back, to the same host: what is told about them is joined once.
-    const blocks = new Map<KnownAddress, Told>()
+    // Clients send many requests to the same host: their header block is built once.
+    const blocks = new Map<KnownAddress, ClientHeaders>()
     const findBlock = (peer: KnownAddress, x: Exchange): HeaderBlock => {
       const { host, secure, httpVersion } = x
       const before = blocks.get(peer)
@@ -142,7 +146,7 @@ const plugin: PluginDefinition = definePlugin({
       if (standard) fields.push('forwarded', formatForwarded(peer, host, proto))
       return fields
     }
-    const keepClaims = (x: Exchange, peer: KnownAddress, trail: Trail): void => {
+    const forwardClaims = (x: Exchange, peer: KnownAddress, trail: Trail): void => {
       const { headers } = x
       if (trail.isComplete) x.relayed = false
       const client = trail.hops.at(-1)
@@ -174,12 +178,12 @@ const plugin: PluginDefinition = definePlugin({
       if (now - loggedMs >= LOG_INTERVAL_MS) {
         log.warn(
           { proxy: x.remoteAddress, requests: rejected },
-          `requests of a trusted proxy without a valid client address in ${header} rejected. ${REMEDY}`,
+          `rejected requests of a trusted proxy without a valid client address in ${header}. ${REMEDY}`,
         )
         loggedMs = now
         rejected = 0
       }
-      // What hides these headers may hide a Content-Length: the body would be read as the next request.
+      // A parser that lost these headers may have lost Content-Length, and would read the body as the next request.
       x.failAndClose(unforwarded)
     }
     return {
@@ -187,7 +191,8 @@ const plugin: PluginDefinition = definePlugin({
         const peer = proxies.look(x.remoteAddress)
         const trail = peer.inside ? readTrail(x, header, proxies.look) : NO_TRAIL
         if (peer.inside && !optional && trail.hops.length === 0) return reject(x)
-        if (x.method === 'OPTIONS' && isAskedHere(x)) return x.reply(204, '', ['allow', METHODS])
+        if (x.method === 'OPTIONS' && isFinalRecipient(x))
+          return x.reply(204, '', ['allow', METHODS])
         const { flat } = x.headers
         let passes = 0
         let claims = false
@@ -195,7 +200,7 @@ const plugin: PluginDefinition = definePlugin({
         for (let i = 0; i < flat.length; i += 2) {
           const name = flat[i]!
           const first = name.charCodeAt(0)
-          // c, f, t, v, x: everything else is no claim, and is told apart by one byte.
+          // Claims begin with c, f, t, v or x: one byte rules out most headers.
           if (first !== 120 && first !== 99 && first !== 102 && first !== 116 && first !== 118)
             continue
           if (name === 'x-request-id') continue
@@ -206,10 +211,10 @@ const plugin: PluginDefinition = definePlugin({
         }
         if (via !== '' && passes >= hops) return x.fail(loop)
         x.relayed = claims || chained
-        if (claims && peer.inside) return keepClaims(x, peer, trail)
+        if (claims && peer.inside) return forwardClaims(x, peer, trail)
         if (claims) dropClaims(x)
         const block = findBlock(peer, x)
-        // A block may be written first: behind the Via of those before, ours has to stay.
+        // A header block may be written first, but this gateway's Via must follow those of earlier proxies.
         if (chained) x.headers.appendAll(block)
         else x.headers.appendBlock(block)
       },
@@ -219,8 +224,8 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Counts `Max-Forwards` down; whether the gateway is the one that is asked (RFC 9110 §7.6.2). */
-function isAskedHere({ headers }: Exchange): boolean {
+/** Decrements `Max-Forwards`; true if the gateway is the final recipient (RFC 9110 §7.6.2). */
+function isFinalRecipient({ headers }: Exchange): boolean {
   const left = headers.get('max-forwards')
   if (left === undefined || !COUNT.test(left)) return false
   if (Number(left) === 0) return true
@@ -237,7 +242,7 @@ function dropClaims(x: Exchange): void {
   for (const name of names) x.headers.delete(name)
 }
 
-/** Deletes headers that name another client than the trusted proxies do. */
+/** Deletes headers that contradict the client address of the trusted proxies. */
 function dropOtherClients(headers: HeaderList, client: string): void {
   for (const name of CLIENT_ADDRESSES) {
     const isClient = (value: string) => parseAddress(value)?.toString() === client
@@ -245,7 +250,7 @@ function dropOtherClients(headers: HeaderList, client: string): void {
   }
 }
 
-/** Reads from the right, at most {@link WALK_MAX} addresses: everything left of the first one that is not a trusted proxy is the client's word. */
+/** Reads from the right, at most {@link WALK_MAX} addresses. Everything left of the first untrusted address is unverified. */
 function readTrail(
   { headers }: Exchange,
   header: 'x-forwarded-for' | 'forwarded',
@@ -276,7 +281,7 @@ function toProto({ secure }: Pick<Exchange, 'secure'>): 'http' | 'https' {
   return secure ? 'https' : 'http'
 }
 
-/** Value of a parameter in the element nearest to the client that has it. */
+/** Value of a parameter in the element nearest to the client that contains it. */
 function findParameter({ elements }: Trail, name: string): string | undefined {
   return elements.find((element) => element.has(name))?.get(name)
 }
@@ -291,15 +296,15 @@ function findHost(trail: Trail): string | undefined {
   return host !== undefined && HOST.test(host) ? host : undefined
 }
 
-/** Scheme that a proxy wrote; undefined for anything but one `http` or `https`. */
+/** Scheme set by a proxy; undefined unless it is a single `http` or `https`. */
 function readProto(headers: HeaderList): string | undefined {
   const proto = headers.getAll('x-forwarded-proto').join()
   return proto === 'http' || proto === 'https' ? proto : undefined
 }
 
 /**
- * Host of the `X-Forwarded-*` headers as one value, with the port of `X-Forwarded-Port`; empty if they hold a list or no host name:
- * which one backends choose is not known.
+ * Host of the `X-Forwarded-*` headers with the port of `X-Forwarded-Port`; empty for a list or an invalid host, because
+ * backends differ in which element they use.
  */
 function toPublicHost({ headers }: Exchange): string {
   const values = headers.getAll('x-forwarded-host')
@@ -311,21 +316,21 @@ function toPublicHost({ headers }: Exchange): string {
   return isDefault ? host : `${host}:${port}`
 }
 
-/** How often `name` stands in a Via value: `1.1 mx, 1.0 other (comment)`. */
+/** Counts the occurrences of `name` in a Via value: `1.1 mx, 1.0 other (comment)`. */
 function countPasses(value: string, name: string): number {
   let passes = 0
   for (const hop of value.split(',')) if (hop.trim().split(/[ \t]+/, 2)[1] === name) passes++
   return passes
 }
 
-/** One element of `Forwarded` (RFC 7239 §4). */
+/** Element of `Forwarded` (RFC 7239 §4). */
 function formatForwarded(peer: KnownAddress, host: string, proto: string): string {
   return `for=${peer.node}${host === '' ? '' : `;host=${quote(host)}`};proto=${proto}`
 }
 
 /**
- * `Forwarded` with the verified addresses and the peer. Only the first element has `host` and `proto`: some readers take the first
- * value in the header, others the last, and all of them must find what `X-Forwarded-*` says.
+ * `Forwarded` with the verified addresses and the peer. Only the first element has `host` and `proto`: some parsers use the first
+ * value in the header, others the last, and both must agree with `X-Forwarded-*`.
  */
 function formatTrail({ hops }: Trail, peer: KnownAddress, host: string, proto: string): string {
   const [client, ...rest] = [...hops.toReversed(), peer]
@@ -334,7 +339,7 @@ function formatTrail({ hops }: Trail, peer: KnownAddress, host: string, proto: s
   )
 }
 
-/** A value of `Forwarded`: a token as it is, anything else quoted (RFC 7239 §4, RFC 9110 §5.6.4). */
+/** Quotes a value of `Forwarded` unless it is a token (RFC 7239 §4, RFC 9110 §5.6.4). */
 function quote(value: string): string {
   return TOKEN.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`
 }

@@ -3,14 +3,14 @@ import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { type Static, Type } from '../core/schema.ts'
 
 const changes = Type.Object({
-  remove: Type.Array(Type.String(), { default: [], description: 'Names taken out.' }),
+  remove: Type.Array(Type.String(), { default: [], description: 'Headers to remove.' }),
   set: Type.Record(Type.String(), Type.String(), {
     default: {},
-    description: 'Fields that replace those of their name.',
+    description: 'Headers to set, replacing existing ones.',
   }),
   append: Type.Record(Type.String(), Type.String(), {
     default: {},
-    description: 'Fields put after the others.',
+    description: 'Headers to add.',
   }),
 })
 
@@ -19,7 +19,7 @@ const options = Type.Object({
   reply: Type.Optional(changes),
 })
 
-/** Fields the gateway frames and routes messages with: a value from a configuration would break or smuggle them (RFC 9110 §7.6.1, RFC 9112 §6). */
+/** Headers for framing and routing: a configured value would break messages or allow request smuggling (RFC 9110 §7.6.1, RFC 9112 §6). */
 const RESERVED: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -33,10 +33,10 @@ const RESERVED: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** Removes, sets and appends fields of requests before they go upstream, and of replies before they go to the client. */
+/** Removes, sets and appends headers of requests sent upstream and of responses sent to the client. */
 const plugin: PluginDefinition = definePlugin({
   name: 'headers',
-  description: 'Removes, sets and appends header fields of requests and replies.',
+  description: 'Removes, sets and appends headers of requests and responses.',
   options,
   create({ request, reply }) {
     const changeRequest = request && compile('request', request)
@@ -50,25 +50,27 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** The changes as one function: remove, then set, then append. */
+/** Compiles the changes into one function: remove, then set, then append. */
 function compile(
   where: string,
   { remove, set, append }: Static<typeof changes>,
 ): (list: HeaderList) => void {
-  const gone = [...remove, ...Object.keys(set)].map((name) => name.toLowerCase())
+  const removed = [...remove, ...Object.keys(set)].map((name) => name.toLowerCase())
   const added = [...Object.entries(set), ...Object.entries(append)].map(
     ([name, value]) => [name.toLowerCase(), value] as const,
   )
   try {
-    new HeaderList([...gone.flatMap((name) => [name, '']), ...added.flat()])
+    new HeaderList([...removed.flatMap((name) => [name, '']), ...added.flat()])
   } catch (error) {
     throw new TypeError(`${where}: ${(error as Error).message}`, { cause: error })
   }
-  const reserved = [...gone, ...added.map(([name]) => name)].find((name) => RESERVED.has(name))
+  const reserved = [...removed, ...added.map(([name]) => name)].find((name) => RESERVED.has(name))
   if (reserved !== undefined)
-    throw new TypeError(`${where}: ${reserved} belongs to the gateway and must not be changed`)
+    throw new TypeError(
+      `${where}: the gateway manages the header ${reserved}; it cannot be configured`,
+    )
   return (list) => {
-    for (const name of gone) list.delete(name)
+    for (const name of removed) list.delete(name)
     for (const [name, value] of added) list.append(name, value)
   }
 }

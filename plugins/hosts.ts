@@ -8,24 +8,24 @@ const options = Type.Object({
   allow: Type.Array(Type.String(), {
     default: [],
     description:
-      'Names besides localhost and IP addresses: app.example.com, or *.example.com for every name below.',
+      'Allowed host names in addition to localhost and IP addresses: app.example.com, or *.example.com for all subdomains.',
   }),
 })
 
-/** Refuses with 403 what is for another host: neither this machine as such nor listed ({@link compileHosts}). */
+/** Rejects requests for hosts that are neither local nor listed with 403 ({@link compileHosts}): protection from DNS rebinding. */
 const plugin: PluginDefinition = definePlugin({
   name: 'hosts',
-  description: 'Refuses requests for names that are not listed.',
+  description: 'Rejects requests for host names that are not listed.',
   options,
   create({ allow }) {
     const isAllowed = compileHosts(allow)
-    // One request is mostly for the host of the next.
+    // Consecutive requests are mostly for the same host.
     let last = ''
     return {
       onRequest({ host }) {
         if (host === last) return
         if (!isAllowed(host)) {
-          const detail = `host ${quote(host)} is not served here; --hosts lists the names that are`
+          const detail = `host ${quote(host)} is not allowed; add it to --hosts`
           throw new GatewayError(GATEWAY_ID, 403, detail)
         }
         last = host

@@ -5,14 +5,14 @@ import { Type } from '../core/schema.ts'
 const options = Type.Object({
   namespace: Type.String({
     default: GATEWAY_ID,
-    description: 'Prefix of service names; a single blank disables it.',
+    description: 'Prefix of service names; a single space disables it.',
   }),
 })
 
-/** Dotted names of letters, digits and inner dashes. */
+/** Dot-separated labels of letters, digits and inner dashes. */
 const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
 
-/** Puts services into a namespace (specification: Namespace). */
+/** Sets the namespace of a request (specification: Namespace). */
 const plugin: PluginDefinition = definePlugin({
   name: 'namespace',
   description: 'Sets the namespace in which services are looked up.',
@@ -22,7 +22,7 @@ const plugin: PluginDefinition = definePlugin({
     if (prefix === '') return {}
     if (!NAMESPACE.test(prefix)) {
       throw new RangeError(
-        `namespace must be names joined by dots such as ${GATEWAY_ID}, or a single blank for none, got ${JSON.stringify(namespace)}`,
+        `namespace must be dot-separated names such as ${GATEWAY_ID}, or a single space for none, got ${JSON.stringify(namespace)}`,
       )
     }
     return {

@@ -10,7 +10,7 @@ import { Type } from '../core/schema.ts'
 import { checkUrl, createIssuerKeys } from './oidc/issuer-keys.ts'
 import { toAccount } from './oidc/to-account.ts'
 
-/** Signatures that only their maker can make (RFC 8725 §3.1, §3.2). */
+/** Asymmetric algorithms: only the issuer can sign (RFC 8725 §3.1, §3.2). */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -25,92 +25,91 @@ const ALGORITHMS = [
 ] as const
 
 const options = Type.Object({
-  issuer: Type.String({ description: 'Whose tokens are taken: their `iss`, an https:// URL.' }),
+  issuer: Type.String({ description: 'Issuer of accepted tokens: their `iss`, an https:// URL.' }),
   audience: Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
-    description: 'Whom tokens must be for: one of these is their `aud`.',
+    description: 'Accepted audiences: one of these must be in `aud`.',
   }),
   jwksUri: Type.String({
     default: '',
-    description: 'Where the keys are; without it the issuer tells, by OpenID Connect Discovery.',
+    description: 'URL of the JSON Web Key Set; default: from OpenID Connect Discovery.',
   }),
   algorithms: Type.Array(Type.Union(ALGORITHMS.map((name) => Type.Literal(name))), {
     default: ['RS256', 'PS256', 'ES256', 'EdDSA'],
     minItems: 1,
-    description: 'Algorithms of signatures that are taken.',
+    description: 'Accepted signature algorithms.',
   }),
-  idClaim: Type.String({ default: 'sub', description: 'Claim that is the id of the account.' }),
-  nameClaim: Type.String({ default: 'name', description: 'Claim that is its name.' }),
+  idClaim: Type.String({ default: 'sub', description: 'Claim with the account id.' }),
+  nameClaim: Type.String({ default: 'name', description: 'Claim with the account name.' }),
   scopesClaim: Type.String({
     default: 'scope',
-    description: 'Claim that lists its scopes, or a path such as realm_access.roles.',
+    description: 'Claim with the scopes, or a path such as realm_access.roles.',
   }),
   scopes: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
     default: {},
     description:
-      'Scopes by what the claim says: { mx-admins: admin }. Others are left out. Without it they are the same, but admin and service are left out.',
+      'Scopes by claim value: { mx-admins: admin }; other values are dropped. Default: values become scopes unchanged, except admin and service, which are dropped.',
   }),
-  namespace: Type.String({ default: 'mx', description: 'Namespace the accounts are of.' }),
+  namespace: Type.String({ default: 'mx', description: 'Namespace of the accounts.' }),
   required: Type.Boolean({
     default: true,
-    description:
-      'Whether requests without a token are refused, unless another plugin knows who calls.',
+    description: 'Reject requests without a token, unless another plugin authenticated them.',
   }),
   forwardToken: Type.Boolean({
     default: false,
-    description: 'Whether tokens go on to services and backends.',
+    description: 'Forward tokens to services and backends.',
   }),
 })
 
-/** Clocks may differ by this much. */
+/** Tolerated clock difference. */
 const SKEW_S = 30
 const TOKEN_MAX = 16 * 1024
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
-/** Tokens remembered, so that each is verified once. */
-const REMEMBERED_MAX = 10_000
-/** Refused tokens that are remembered, so that each is told once. */
-const REFUSED_MAX = 1000
-const REFUSED = 'invalid or expired access token; log in again'
-const NOT_TAKEN = 'Bearer error="invalid_token"'
+/** Cached verified tokens. */
+const VERIFIED_MAX = 10_000
+/** Cached invalid tokens, each of which is logged once. */
+const INVALID_MAX = 1000
+const INVALID_TOKEN = 'invalid or expired access token; log in again'
+const CHALLENGE = 'Bearer error="invalid_token"'
 
 /**
- * Knows callers by access tokens of an issuer elsewhere (OpenID Connect, RFC 9068): signature, issuer, audience and times are checked,
- * the issuer's keys fetched and kept, its claims become an account.
+ * Authenticates callers by access tokens of an external issuer (OpenID Connect, RFC 9068). Checks signature, issuer, audience and
+ * times, caches the issuer's keys, and maps the claims to an account.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'oidc',
-  description: 'Knows callers by tokens of an OpenID Connect issuer.',
+  description: 'Authenticates callers by tokens of an OpenID Connect issuer.',
   options,
-  create(given, env) {
+  create(settings, env) {
     const { log, nowMs } = env
     const egress =
       env.egress ?? createEgressPolicy({ registerAllow: [], egressAllow: [], rpcAddressAllow: [] })
-    const { issuer, audience, jwksUri, algorithms, required, forwardToken } = given
+    const { issuer, audience, jwksUri, algorithms, required, forwardToken } = settings
     checkUrl(issuer, 'issuer')
     if (jwksUri !== '') checkUrl(jwksUri, 'jwksUri')
     const known = new LRUCache<string, Session>({
-      max: REMEMBERED_MAX,
+      max: VERIFIED_MAX,
       maxSize: 32 * 1024 ** 2,
       sizeCalculation: (_, token) => token.length,
     })
-    const refused = new LRUCache<string, true>({ max: REFUSED_MAX })
+    const invalid = new LRUCache<string, true>({ max: INVALID_MAX })
     const onClosed = (): void => known.clear()
     const keys = createIssuerKeys({ issuer, jwksUri, egress, log, onClosed, nowMs })
     const verifying = new Map<string, Promise<Session>>()
 
     async function verify(token: string): Promise<Session> {
       try {
-        // Before any key is asked for: those of others are no concern of the issuer.
+        // Before fetching any key: tokens of other issuers must not cause requests.
         if (!FORM.test(token) || token.length > TOKEN_MAX) throw new errors.JWTInvalid('malformed')
         if (decodeJwt(token).iss !== issuer)
-          throw denyAuthentication(GATEWAY_ID, REFUSED, NOT_TAKEN)
+          throw denyAuthentication(GATEWAY_ID, INVALID_TOKEN, CHALLENGE)
         const { payload } = await jwtVerify(token, keys.find, {
           ...{ issuer, audience, algorithms, clockTolerance: SKEW_S },
           currentDate: new Date(nowMs()),
           requiredClaims: ['exp'],
         })
-        const account = toAccount(payload, given)
-        if (account === undefined) throw new errors.JWTInvalid(`without ${given.idClaim}`)
+        const account = toAccount(payload, settings)
+        if (account === undefined) throw new errors.JWTInvalid(`without ${settings.idClaim}`)
         const { exp = 0, iat = 0, jti = '' } = payload
         const session: Session = {
           account,
@@ -121,28 +120,28 @@ const plugin: PluginDefinition = definePlugin({
         known.set(token, session)
         return session
       } catch (error) {
-        throw toRefusal(token, error as Error)
+        throw toGatewayError(token, error as Error)
       }
     }
 
-    function toRefusal(token: string, error: Error): GatewayError {
-      // Of another issuer: perhaps another plugin's, and nothing to tell of.
+    function toGatewayError(token: string, error: Error): GatewayError {
+      // A token of another issuer, perhaps for another plugin: not logged.
       if (error instanceof GatewayError) return error
       if (!(error instanceof errors.JOSEError))
         return new GatewayError(
           GATEWAY_ID,
           503,
-          'the keys of access tokens are not known, try again',
+          'the signing keys of the token issuer are unavailable; retry later',
           {
             ...{ cause: error, headers: ['retry-after', '5'] },
           },
         )
       const tail = token.slice(-86)
-      if (!refused.has(tail)) {
-        refused.set(tail, true)
+      if (!invalid.has(tail)) {
+        invalid.set(tail, true)
         log.info({ issuer, reason: error.message }, 'invalid access token')
       }
-      return denyAuthentication(GATEWAY_ID, REFUSED, NOT_TAKEN)
+      return denyAuthentication(GATEWAY_ID, INVALID_TOKEN, CHALLENGE)
     }
 
     return createIdentity({
@@ -151,7 +150,7 @@ const plugin: PluginDefinition = definePlugin({
         const token = authorization && readBearer(authorization)
         if (token === undefined || token === '') return undefined
         if (headers.getAll('authorization').length > 1)
-          throw new GatewayError(GATEWAY_ID, 400, 'one field Authorization expected, got several')
+          throw new GatewayError(GATEWAY_ID, 400, 'expected one Authorization header, got several')
         const session = known.get(token)
         if (session !== undefined && session.endsMs > nowMs()) return session
         let pending = verifying.get(token)
@@ -161,7 +160,7 @@ const plugin: PluginDefinition = definePlugin({
         }
         return pending
       },
-      detail: `an access token of ${issuer} is needed`,
+      detail: `access token of ${issuer} required`,
       challenge: 'Bearer',
       hide: forwardToken ? undefined : (x) => x.headers.delete('authorization'),
       ...{ required, nowMs },

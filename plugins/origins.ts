@@ -10,25 +10,25 @@ const options = Type.Object({
   allow: Type.Array(Type.String(), {
     default: [],
     description:
-      'Origins let in besides the host itself: https://app.example.com or https://*.example.com.',
+      'Allowed origins in addition to the same host: https://app.example.com or https://*.example.com.',
   }),
 })
 
-/** Of links that are followed. */
+/** Methods of link navigations. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
-/** Handlers that show pages. */
+/** Handlers that serve pages. */
 const PAGES: ReadonlySet<string> = new Set(['proxy', 'http', 'web'])
 
 /**
- * Refuses with 403 what web pages of other hosts send: whatever page a browser shows may otherwise have it call all that it reaches,
- * WebSockets and loopback included. Who is no browser says nothing of pages, and passes.
+ * Rejects requests from web pages of other hosts with 403. Otherwise any page could call every service that its visitor's browser
+ * reaches, WebSockets and loopback addresses included. Clients that are not browsers send no origin and pass.
  *
- * Browsers say which page asks, in `Origin` or `Sec-Fetch-Site` (W3C Fetch Metadata). A link on any page may lead to a page: to what is
- * proxied, or declares GET as its only method, but to no other endpoint, for which GET is a call like any other.
+ * Browsers identify the page by `Origin` or `Sec-Fetch-Site` (W3C Fetch Metadata). A cross-site link may open a proxied page or an
+ * endpoint that declares GET as its only method. Other endpoints are rejected, because GET calls them.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'origins',
-  description: 'Refuses requests of web pages of other hosts.',
+  description: 'Rejects requests from web pages of other hosts.',
   options,
   create({ allow }) {
     const isAllowed = compileOrigins(allow)
@@ -37,25 +37,21 @@ const plugin: PluginDefinition = definePlugin({
         const { headers } = x
         const origin = headers.get('origin')
         const site = headers.get('sec-fetch-site')
-        // What the browser compared itself: behind a proxy, `Host` may be another.
+        // The browser compared the origins itself; behind a proxy, `Host` may differ.
         if (site === 'same-origin') return
         if (origin !== undefined) {
           const isKnown = isAllowed(origin.toLowerCase()) || isSameHost(origin, x.host)
           if (isKnown && headers.getAll('origin').length === 1) return
-          throw refuse(
-            `web pages of ${quote(origin)} may not send requests here; --web_origins lists those that may`,
-          )
+          throw deny(`web origin ${quote(origin)} is not allowed; add it to --web_origins`)
         }
         if (site === undefined || site === 'none' || isLink(x)) return
-        throw refuse(
-          'web pages of other sites may not load anything from here; --web_origins=any would let them',
-        )
+        throw deny('cross-site requests are not allowed; --web_origins=any allows them')
       },
       onRoute(x) {
         if (x.headers.get('sec-fetch-site') !== 'cross-site' || x.headers.has('origin')) return
         if (isPage(x)) return
-        throw refuse(
-          'links of other sites may not call endpoints: enter the address, or let them by --web_origins=any',
+        throw deny(
+          'links from other sites may not call endpoints; enter the address, or set --web_origins=any',
         )
       },
     }
@@ -64,11 +60,11 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-function refuse(detail: string): GatewayError {
+function deny(detail: string): GatewayError {
   return new GatewayError(GATEWAY_ID, 403, detail)
 }
 
-/** Whether it takes the place of the page in the browser. */
+/** Whether the request navigates the top-level page. */
 function isLink({ method, headers }: Exchange): boolean {
   return (
     METHODS.has(method) &&
@@ -77,7 +73,7 @@ function isLink({ method, headers }: Exchange): boolean {
   )
 }
 
-/** Whether it is only looked at, by what its service declares. */
+/** Whether the route only serves pages: a proxied path, or an endpoint that declares only GET and HEAD. */
 function isPage({ route, upstream }: Exchange): boolean {
   if (route === undefined || route.endpoint === '') return true
   if (PAGES.has(route.handler ?? upstream?.handler ?? '')) return true

@@ -8,21 +8,21 @@ const options = Type.Object({
   name: Type.String({
     default: 'mx',
     pattern: "^[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]{0,127}$",
-    description: 'What the gateway calls itself: a token.',
+    description: 'Name of the gateway, a token.',
   }),
   nextHop: Type.Boolean({
     default: false,
-    description: 'Whether the node a request went to is told, which shows inner addresses.',
+    description: 'Include the node that received the request; exposes internal addresses.',
   }),
 })
 
 /**
- * Tells clients why the gateway answered itself, where a service should have: `Proxy-Status: mx; error=connection_refused`
- * (RFC 9209), behind what proxies nearer to the service said. Answers of services have none, unless `nextHop` tells the node.
+ * Adds `Proxy-Status: mx; error=connection_refused` (RFC 9209) to error responses of the gateway, after the elements of proxies
+ * nearer to the service. Responses of services get an element only with `nextHop`.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'proxy-status',
-  description: 'Tells clients in Proxy-Status why the gateway answered itself.',
+  description: 'Reports in Proxy-Status why the gateway sent an error itself.',
   options,
   create({ name, nextHop }) {
     return {
@@ -41,7 +41,7 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** `host:port` of the node it was sent to last. */
+/** `host:port` of the last node tried. */
 function findHop({ node, upstream }: Exchange): string | undefined {
   const found = node === '' ? undefined : upstream?.nodes.find(({ id }) => id === node)
   if (found === undefined) return undefined
@@ -49,7 +49,7 @@ function findHop({ node, upstream }: Exchange): string | undefined {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** A string of structured fields (RFC 9651 §3.3.3): what it cannot say is left out. */
+/** Structured-field string (RFC 9651 §3.3.3); drops characters that it cannot represent. */
 function quote(text: string): string {
   const ascii = text.replace(/[^\x20-\x7e]/g, '')
   return `"${ascii.replace(/[\\"]/g, '\\$&')}"`

@@ -7,18 +7,19 @@ import { formatMs } from '../lib/text/units.ts'
 const options = Type.Object({
   clients: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'Only clients in these address ranges are told: 10.0.0.0/8, loopback, private.',
+      description:
+        'Address ranges of clients that receive the header: 10.0.0.0/8, loopback, private.',
     }),
   ),
 })
 
 /**
- * Tells clients where the time went, in milliseconds: `Server-Timing: gateway;dur=0.214, upstream;dur=12.400`
- * (W3C Server Timing). `upstream` ends with the head of the backend's reply, and is missing when there was none.
+ * Adds `Server-Timing: gateway;dur=0.214, upstream;dur=12.400` in milliseconds (W3C Server Timing). `upstream` ends with the head
+ * of the backend's response and is absent without one.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'server-timing',
-  description: 'Tells clients how long gateway and backend took.',
+  description: 'Reports the time spent in gateway and backend in Server-Timing.',
   options,
   create({ clients }) {
     const allowed = clients && createAddressSet(clients, 'clients')

@@ -8,37 +8,37 @@ const options = Type.Object({
   limit: Type.Union([Type.String(), Type.Integer({ minimum: 1 })], {
     default: 'none',
     description:
-      'Longest time from the head of a request to the end of its reply: 250, 30s, 5m, none.',
+      'Maximum time from the request head to the end of the response: 250, 30s, 5m, none.',
   }),
 })
 
-/** How often requests are looked at, milliseconds; of short limits more often. */
-const LOOK_MS = 500
-const LOOKS = 10
+/** Maximum interval between checks in milliseconds, and checks per limit. */
+const CHECK_MS = 500
+const CHECKS = 10
 
 /**
- * Ends requests that take longer than a limit, whatever it is that takes its time: with 504 while no reply has begun, else by closing
- * the connection (over HTTP/2: the stream). WebSockets are left alone.
+ * Ends requests that exceed a time limit: with 504 before the response has started, otherwise by closing the connection (HTTP/2: the
+ * stream). Does not apply to WebSockets.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'time-limit',
-  description: 'Ends requests that take too long.',
+  description: 'Ends requests that exceed a time limit.',
   options,
-  create(given) {
-    const limitMs = parseLimit(given.limit)
+  create({ limit }) {
+    const limitMs = parseLimit(limit)
     if (limitMs === Number.POSITIVE_INFINITY) return {}
-    // In the order they came, which is the one their time ends in.
+    // In order of arrival, which is the order of expiry.
     const running = new Set<Exchange>()
-    const look = (): void => {
+    const endExpired = (): void => {
       const oldest = performance.now() - limitMs
       for (const x of running) {
         if (x.startMs > oldest) return
         running.delete(x)
-        const detail = `the request took longer than ${formatDuration(limitMs)}`
+        const detail = `request exceeded the time limit of ${formatDuration(limitMs)}`
         x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, detail))
       }
     }
-    const timer = setInterval(look, Math.min(LOOK_MS, Math.ceil(limitMs / LOOKS))).unref()
+    const timer = setInterval(endExpired, Math.min(CHECK_MS, Math.ceil(limitMs / CHECKS))).unref()
     return {
       onRequest(x) {
         if (!x.upgrade) running.add(x)

@@ -12,31 +12,31 @@ const options = Type.Object({
   trust: Type.Array(Type.String(), {
     default: ['loopback', 'private', 'unix'],
     description:
-      'Connections from these address ranges go on with their trace; others begin one, linked to theirs.',
+      'Address ranges of clients whose trace context is trusted. Requests from others start a new trace, linked to theirs.',
   }),
 })
 
 /**
- * Makes every request part of a trace (W3C Trace Context, W3C Baggage): a span of its own, one for each attempt to have it served, and
- * the fields that services, and what they publish, go on with.
+ * Adds every request to a trace (W3C Trace Context, W3C Baggage): one span for the request, one for each attempt, and the headers
+ * that propagate the context to services and to the events that they publish.
  *
- * Whoever connects from outside the trusted ranges decides nothing of a trace: its `traceparent` is only linked to, its `tracestate`
- * and `baggage` end here. It has no hooks while nobody exports traces: then the fields pass through unchanged.
+ * Clients outside the trusted ranges do not influence a trace: their `traceparent` becomes a link, their `tracestate` and `baggage`
+ * are dropped. Without an exporter the plugin has no hooks, and the headers pass through unchanged.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'tracing',
-  description: 'Makes requests part of traces, exported by OTLP where OTEL_* variables say so.',
+  description: 'Traces requests and exports spans by OTLP, configured by OTEL_* variables.',
   options,
   create({ trust }, { tracer }) {
     const trusted = createAddressSet(trust, 'trust')
     if (tracer === undefined) return {}
     return {
       onRequest(x) {
-        const told = readPlace(x)
+        const received = readContext(x)
         const isTrusted = trusted.look(x.remoteAddress).inside
-        const parent = isTrusted ? told : undefined
-        x.trace = new ExchangeTrace(tracer, x, { parent, link: isTrusted ? undefined : told })
-        carry(x, x.trace.traceparent, parent?.tracestate ?? '', isTrusted)
+        const parent = isTrusted ? received : undefined
+        x.trace = new ExchangeTrace(tracer, x, { parent, link: isTrusted ? undefined : received })
+        setContext(x, x.trace.traceparent, parent?.tracestate ?? '', isTrusted)
       },
       onDone: (x) => x.trace?.end(x),
     }
@@ -45,13 +45,12 @@ const plugin: PluginDefinition = definePlugin({
 
 export default plugin
 
-/** Two are malformed, whichever they are (W3C Trace Context §3.2). */
-function readPlace({ headers }: Exchange): SpanContext | undefined {
+/** Repeated headers are malformed (W3C Trace Context §3.2). */
+function readContext({ headers }: Exchange): SpanContext | undefined {
   return findTracePlace((name) => headers.getAll(name).join(',') || undefined)
 }
 
-/** What the request is sent on with. */
-function carry(
+function setContext(
   { headers }: Exchange,
   traceparent: string,
   tracestate: string,

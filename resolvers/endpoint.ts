@@ -12,16 +12,15 @@ import type { EndpointRoute } from './endpoint/declared.ts'
 import { EndpointMatcher } from './endpoint/matcher.ts'
 import { parseRequestPath } from './endpoint/request-path.ts'
 
-/** Some two milliseconds: what requests may wait for while routes change. */
-const ROUTES_PER_TURN = 1000
+/** About two milliseconds: the delay of requests while the tree is rebuilt. */
+const ROUTES_PER_TICK = 1000
 
 /**
- * Routes that endpoints declare in the registry (specification: the default handler; reference 1.7), and
- * where none matches those of another resolver. Only services inside the namespace of a request
- * are asked.
+ * Resolves requests by the routes that endpoints declare in the registry (specification: the default handler; reference 1.7), and
+ * falls back to the inner resolver. Only services inside the namespace of the request match.
  *
- * Which keys declare what: {@link readDeclared}; which of several routes is taken: {@link EndpointMatcher}.
- * Better than the original, an endpoint that lists no method takes any, and hosts are looked at.
+ * Metadata keys: {@link readDeclared}. Precedence: {@link EndpointMatcher}.
+ * Unlike the original, an endpoint without methods accepts any method, and hosts are matched.
  */
 export default function createEndpoint({
   inner,
@@ -37,41 +36,41 @@ export default function createEndpoint({
     registry,
     onWarning,
     onServices,
-    // Many services change at once when a platform starts: they are waited for until the turn ends.
+    // Many services change at once when a platform starts: the tree is rebuilt once per tick.
     onChange: () => {
       changed = true
-      running ??= setImmediate(rebuild, ROUTES_PER_TURN)
+      running ??= setImmediate(rebuild, ROUTES_PER_TICK)
     },
   })
-  // What is known before the first request is served from the first request on.
+  // Routes known at startup serve the first request.
   if (changed) rebuild(Number.POSITIVE_INFINITY)
 
-  /** Makes another matcher, so many routes a turn, and puts it in the place of the old one. */
-  function rebuild(routesPerTurn: number): void {
+  /** Builds a new matcher, `routesPerTick` routes at a time, then replaces the current one. */
+  function rebuild(routesPerTick: number): void {
     clearImmediate(running)
     changed = false
     const next = new EndpointMatcher()
     const routes = listRoutes()
-    const leftOut: EndpointRoute[] = []
+    const skipped: EndpointRoute[] = []
     let at = 0
     const build = (): void => {
-      const end = Math.min(at + routesPerTurn, routes.length)
-      for (; at < end; at++) if (!next.add(routes[at]!)) leftOut.push(routes[at]!)
+      const end = Math.min(at + routesPerTick, routes.length)
+      for (; at < end; at++) if (!next.add(routes[at]!)) skipped.push(routes[at]!)
       if (at < routes.length) {
         running = setImmediate(build)
         return
       }
       matcher = next
       generation++
-      running = changed ? setImmediate(rebuild, ROUTES_PER_TURN) : undefined
-      if (leftOut.length > 0) onWarning(describe(leftOut))
+      running = changed ? setImmediate(rebuild, ROUTES_PER_TICK) : undefined
+      if (skipped.length > 0) onWarning(describe(skipped))
     }
     build()
   }
 
   return {
     name: 'endpoint',
-    expected: `a path some endpoint declares, or ${inner.expected}`,
+    expected: `a path declared by an endpoint, or ${inner.expected}`,
 
     get generation() {
       return generation + (inner.generation ?? 0)
@@ -86,7 +85,7 @@ export default function createEndpoint({
       if (matcher.size === 0) return other
       const { path } = request
       let key = path === other ? path : `${path} ${other}`
-      // Joining costs more than looking up, so the commonest method goes without saying.
+      // Concatenation costs more than the lookup, so the key omits the most common method.
       if (matcher.byMethod && request.method !== 'GET') key = `${request.method} ${key}`
       return matcher.byHost ? `${request.host} ${key}` : key
     },
@@ -104,14 +103,14 @@ export default function createEndpoint({
   }
 }
 
-function describe(leftOut: readonly EndpointRoute[]): string {
-  const [{ endpoint, service }] = leftOut as [EndpointRoute]
-  return `${leftOut.length} declared paths are left out, because too many overlap or there are too many: of endpoint ${endpoint} of service ${service}, for one`
+function describe(skipped: readonly EndpointRoute[]): string {
+  const [{ endpoint, service }] = skipped as [EndpointRoute]
+  return `ignored ${skipped.length} declared paths: too many, or too many that overlap; the first is of endpoint ${endpoint} of service ${service}`
 }
 
 /**
- * The route to a service of the platform by its name. No declared path, as `/**`, takes its place: whoever declares it would
- * receive the passwords and tokens that are meant for the platform.
+ * Route to a built-in service by its name. A declared path such as `/**` does not override it: its service would receive the
+ * passwords and tokens meant for the platform.
  */
 function findOfPlatform(inner: Resolver, request: RequestLine): Route | undefined {
   try {
@@ -122,7 +121,7 @@ function findOfPlatform(inner: Resolver, request: RequestLine): Route | undefine
   }
 }
 
-/** @throws {GatewayError} 405 when only the method is wrong; 400 when a matching path is wrongly encoded. */
+/** @throws {GatewayError} 405 if only the method differs; 400 if a matching path has invalid encoding. */
 function find(matcher: EndpointMatcher, request: RequestLine): Route | undefined {
   if (matcher.size === 0) return undefined
   const path = parseRequestPath(request.path)
@@ -138,9 +137,14 @@ function find(matcher: EndpointMatcher, request: RequestLine): Route | undefined
     )
   }
   if (typeof found === 'string') {
-    throw new GatewayError(GATEWAY_ID, 405, `this path takes ${found}, not ${method}`, {
-      headers: ['allow', found],
-    })
+    throw new GatewayError(
+      GATEWAY_ID,
+      405,
+      `method ${method} is not allowed; this path accepts ${found}`,
+      {
+        headers: ['allow', found],
+      },
+    )
   }
   const { service, endpoint, handler, template } = found
   return toRoute(service, endpoint, handler, readVariables(found, path.segments), template)
@@ -153,7 +157,7 @@ function readVariables(
   if (template.variables.length === 0) return undefined
   const more = segments.length - template.segments.length
   const multi = more === 0 ? -1 : template.segments.indexOf('**')
-  /** Places behind `**` move by what it covers more, or less, than one segment. */
+  /** Positions behind `**` shift by the number of segments that it covers beyond one. */
   const place = (at: number): number => (multi >= 0 && at > multi ? at + more : at)
   return template.variables.map(({ name, start, end }) => [
     name,

@@ -2,12 +2,12 @@ import { isVersion, splitPath } from '../core/http/path-segments.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 
-/** No longer path names anything: topic and event have their own limits. */
+/** Longer paths exceed the limits of topic and event names. */
 const MAX_PATH = 512
 
 /**
- * Path to topic and event (specification: handler `event`; reference 15.12). As everywhere, a version segment
- * counts from three segments on.
+ * Maps a path to topic and event (specification: handler `event`; reference 15.12). A version segment requires at least three
+ * segments.
  *
  * | path | topic | event |
  * |---|---|---|
@@ -31,7 +31,7 @@ const event: Resolver = {
     const parts = segments.length > 2 && isVersion(first) ? 2 : 1
     const topic = segments.slice(0, parts).join('.')
     const name = segments.length > parts ? segments.slice(parts).join('.') : 'event'
-    // What may name a service may name a topic or an event.
+    // Topics and events follow the rules of service names.
     if (!isServiceName(topic) || !isServiceName(name)) return undefined
     return toRoute(joinName(namespace, topic), name)
   },

@@ -3,20 +3,19 @@ import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 
 /**
- * `Host` without port, in lower case, as service name. A name without a dot lies
- * inside the namespace, one with a dot is whole.
+ * Uses `Host` in lower case without port as service name. A name without a dot is prefixed with the namespace.
  */
-const host: Resolver = {
+const hostResolver: Resolver = {
   name: 'host',
   expected: 'a Host that names a service',
 
   key: (request: RequestLine) => request.host,
 
-  resolve({ host: given, namespace }) {
-    const name = toHostName(given)
+  resolve({ host, namespace }) {
+    const name = toHostName(host)
     if (!isServiceName(name)) return undefined
     return toRoute(name.includes('.') ? name : joinName(namespace, name), '')
   },
 }
 
-export default host
+export default hostResolver

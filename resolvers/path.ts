@@ -1,6 +1,6 @@
 import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
 
-/** First path segment as service name, versions or not. `/` has none. */
+/** Uses the first path segment as service name, without versions. `/` does not resolve. */
 const path: Resolver = {
   name: 'path',
   expected: '/<service>[/...]',

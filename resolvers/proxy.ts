@@ -8,8 +8,8 @@ const LETTER_V = 118
 const keys = new DirectMappedCache<string>()
 
 /**
- * First path segment as service name (specification: Proxy resolver). In paths of three or more
- * segments a version segment first is part of the name (specification: Versioning).
+ * Uses the first path segment as service name (specification: Proxy resolver). In paths of three or more segments a leading
+ * version segment is part of the name (specification: Versioning).
  *
  * | path | service |
  * |---|---|
@@ -21,8 +21,8 @@ const proxy: Resolver = {
   expected: '/<service>[/...]',
 
   key({ path }: RequestLine) {
-    const known = keys.find(path)
-    if (known !== undefined) return known
+    const cached = keys.find(path)
+    if (cached !== undefined) return cached
     const key = toKey(path)
     keys.keep(path, key)
     return key

@@ -3,19 +3,19 @@ import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, type Route, toRoute } from '../core/route.ts'
 import { toGrpcRoute } from '../core/rpc/grpc/path.ts'
 
-/** No longer path names anything: a service name and two words have their own limits. */
+/** Longer paths exceed the limits of a service name and two words. */
 const MAX_PATH = 512
 const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
 
 /**
- * Path to service and method (specification: RPC resolver, Versioning; reference 1.4, 15.8). Service parts are taken
- * as they are. Of a method part each word between dashes gets a capital: `list-services` is `ListServices`.
+ * Maps a path to service and method (specification: RPC resolver, Versioning; reference 1.4, 15.8). Service segments are used
+ * unchanged. In method segments each word between dashes is capitalized: `list-services` is `ListServices`.
  *
  * | path | service | method |
  * |---|---|---|
  * | `/<a>` | `<ns>.<a>` | `<A>.Call` |
  * | `/<a>/<b>` | `<ns>.<a>` | `<A>.<B>` |
- * | `/<a>.<B>/<C>`, as gRPC has it | `<ns>.<a>` | `<B>.<C>`, as they are |
+ * | `/<a>.<B>/<C>`, the form of gRPC | `<ns>.<a>` | `<B>.<C>`, unchanged |
  * | `/<a>/<b>/<c>` | `<ns>.<a>` | `<B>.<C>` |
  * | `/v<n>/<a>/<b>` | `<ns>.v<n>.<a>` | `<A>.<B>` |
  * | four or more: `/<a>/.../<c>/<d>` | `<ns>`, all but the last two | `<C>.<D>` |
@@ -53,11 +53,11 @@ function toMethod(
   method: string,
 ): Route | undefined {
   if (!isServiceName(service) || !WORD.test(handler) || !WORD.test(method)) return undefined
-  return toRoute(joinName(namespace, service), `${capitalise(handler)}.${capitalise(method)}`)
+  return toRoute(joinName(namespace, service), `${capitalize(handler)}.${capitalize(method)}`)
 }
 
-/** `baz-xyz` as `BazXyz`: first letters change, the others stay. */
-function capitalise(word: string): string {
+/** Converts `baz-xyz` to `BazXyz`; only first letters change. */
+function capitalize(word: string): string {
   if (!word.includes('-')) return word[0]!.toUpperCase() + word.slice(1)
   let joined = ''
   for (const piece of word.split('-')) joined += piece.slice(0, 1).toUpperCase() + piece.slice(1)

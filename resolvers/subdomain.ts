@@ -2,13 +2,13 @@ import { toHostName } from '../core/http/host-name.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
 import type { RequestLine, Resolver, ResolverOptions } from '../core/route.ts'
 
-/** The last part of an IPv4 address, but of no domain (RFC 3696 §2). */
+/** Ending of IPv4 addresses; no domain ends like this (RFC 3696 §2). */
 const ENDS_IN_NUMBER = /(?:^|\.)\d+$/
 
 /**
- * Takes the namespace from the host and leaves the rest to another resolver (reference 1.6): the labels
- * in front of the base domain, reversed and joined by dashes. A host that is the base domain itself, `api` in
- * front of it, an address, or outside of it leaves the namespace as it is.
+ * Takes the namespace from the host and delegates to the inner resolver (reference 1.6). The namespace is the labels before the base
+ * domain, reversed and joined by dashes. The base domain itself, `api` before it, addresses and other hosts do not change the
+ * namespace.
  *
  * | host, base domain `example.com` | namespace |
  * |---|---|
@@ -16,10 +16,9 @@ const ENDS_IN_NUMBER = /(?:^|\.)\d+$/
  * | `staging.shop.example.com` | `shop-staging` |
  * | `api.example.com`, `example.com`, `127.0.0.1`, `localhost` | unchanged |
  *
- * Which part of a host one may register names under, only a long list of public suffixes tells:
- * the base domain is said instead.
+ * The base domain is a setting, because deriving it from a host would require the public suffix list.
  *
- * @throws {RangeError} when there is no base domain, or it is no name.
+ * @throws {RangeError} if the base domain is missing or invalid.
  */
 export default function createSubdomain({ inner, domain }: ResolverOptions): Resolver {
   if (!isBaseDomain(domain)) {
@@ -29,7 +28,7 @@ export default function createSubdomain({ inner, domain }: ResolverOptions): Res
   }
   const suffix = `.${domain.toLowerCase()}`
 
-  /** Undefined: it stays as it is. */
+  /** Namespace of a host; undefined if it does not change the namespace. */
   function readNamespace(received: string): string | undefined {
     const host = toHostName(received)
     if (!host.endsWith(suffix)) return undefined
@@ -65,7 +64,7 @@ export default function createSubdomain({ inner, domain }: ResolverOptions): Res
   }
 }
 
-/** Whether hosts can lie under it: a name, and no address. */
+/** Whether a text is a domain name and not an address. */
 export function isBaseDomain(text: string): boolean {
   return isServiceName(text) && !ENDS_IN_NUMBER.test(text)
 }

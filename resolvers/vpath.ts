@@ -5,7 +5,7 @@ const SLASH = '/'
 const LETTER_V = 118
 
 /**
- * First path segment as service name, together with the second where the first is a version.
+ * Uses the first path segment as service name, joined with the second if the first is a version.
  *
  * | path | service |
  * |---|---|

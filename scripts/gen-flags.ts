@@ -6,7 +6,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PROFILES } from '../platform/profiles.ts'
-import { SETTINGS, type Setting, type Settings } from '../platform/settings/settings.ts'
+import type { Setting } from '../platform/settings/setting.ts'
+import { SETTINGS, type Settings } from '../platform/settings/settings.ts'
 import { SETTING_KEYS } from '../platform/settings/sources.ts'
 import { ROOT } from './root.ts'
 
@@ -14,21 +15,28 @@ const FILE = 'docs/configuration.md'
 const START = '<!-- flags: written by `npm run gen` -->\n'
 const END = '<!-- /flags -->'
 
-/** A row for each setting: flag, the command that alone has it, default, meaning, and whether a change in `mx.yaml` is live. */
+/**
+ * A row for each setting: flag, the command that alone has it, default, meaning, allowed values, and whether a change in
+ * `mx.yaml` is live.
+ */
 export function formatSettings(): string {
   const rows = SETTING_KEYS.map((key) => {
-    const { live, notInFile } = SETTINGS[key]
-    return toRow([...toCells(key), notInFile === undefined ? (live ? 'live' : 'restart') : '-'])
+    const { allowed, live, notInFile } = SETTINGS[key]
+    const effect = notInFile === undefined ? (live ? 'live' : 'restart') : '-'
+    return toRow([...toCells(key), allowed, effect])
   })
-  const head = ['| flag | only | default | meaning | in mx.yaml |', '|---|---|---|---|---|']
+  const head = [
+    '| flag | only | default | meaning | values | in mx.yaml |',
+    '|---|---|---|---|---|---|',
+  ]
   return ['', ...head, ...rows, '', ''].join('\n')
 }
 
 /** What is said of a setting, a text for each column. */
 function toCells(key: keyof Settings): readonly string[] {
   const setting: Setting<unknown> = SETTINGS[key]
-  const { name, kind, form, description, only, inServer } = setting
-  const flag = kind === 'switch' ? `--${name}` : `--${name} <${form}>`
+  const { name, kind, placeholder, description, only, inServer } = setting
+  const flag = kind === 'switch' ? `--${name}` : `--${name} <${placeholder}>`
   const repeated = `${description}${kind === 'list' ? '; repeatable' : ''}`
   const meaning =
     inServer?.description === undefined ? repeated : `${repeated}. Server: ${inServer.description}`

@@ -1,3 +1,4 @@
+import { toBackOffMs } from '../../lib/async/backoff.ts'
 import { ApiError } from './request.ts'
 import type { Resource } from './resource.ts'
 
@@ -16,9 +17,8 @@ const MAX_RETRY_MS = 10_000
  * server asks for. Jittered: gateways that lost the same server are not to come back together.
  */
 export function toRetryMs(error: unknown, failures: number, firstMs: number): number {
-  const longestMs = Math.min(MAX_RETRY_MS, firstMs * 2 ** failures)
   const requestedMs = error instanceof ApiError ? error.retryAfterMs : 0
-  return Math.max(requestedMs, longestMs * (0.5 + Math.random() / 2))
+  return Math.max(requestedMs, toBackOffMs(failures, { minMs: firstMs, maxMs: MAX_RETRY_MS }))
 }
 
 /** Why it failed, in words that say what to do about it. */

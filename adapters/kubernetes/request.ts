@@ -1,6 +1,6 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/timeout.ts'
 import type { Cluster } from './cluster.ts'
 
 /** An answer of the API server that is no use. */

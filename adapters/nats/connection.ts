@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { isPermanent } from '../../core/registry/errors.ts'
 import { createBackOff } from '../../lib/async/backoff.ts'
+import { settlesWithin } from '../../lib/async/timeout.ts'
 import { connectNats } from './connect.ts'
 import { toConnectError } from './errors.ts'
 import { formatNatsAddress, formatNatsHost, type NatsAddress, type NatsHost } from './url.ts'
@@ -150,8 +151,7 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
     stop.abort()
     const open = connection
     if (open !== undefined) {
-      const late = delay(DRAIN_MS, undefined, { ref: false })
-      await Promise.race([open.drain().catch(() => {}), late])
+      await settlesWithin(open.drain(), DRAIN_MS).catch(() => {})
       await open.close()
     }
     await running

@@ -51,7 +51,7 @@ const MAX_HEARD = 256
 const LOOK_MS = [50, 150, 300, 900]
 
 /**
- * The services of a Consul cluster, by a local or remote agent (docs/registry.md). Loads the library `consul` when it is first
+ * The services of a Consul cluster, by a local or remote agent (docs/consul.md). Loads the library `consul` when it is first
  * asked.
  *
  * @throws {RangeError} when the domain is no name.

@@ -24,7 +24,7 @@ const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
  * The Services of a Kubernetes namespace with the ready endpoints of their slices, listed and watched from the first
- * question on. Read-only: Kubernetes knows by itself what runs. docs/registry.md has the annotations and the access needed.
+ * question on. Read-only: Kubernetes knows by itself what runs. docs/kubernetes-registry.md has the annotations and the access needed.
  *
  * @throws {TypeError} when the namespace is none. (`getService`, `listServices`) {Error} when there is no cluster, or it
  * refuses or does not answer, before its first answer; later what was known last is told.

@@ -5,7 +5,7 @@ import { checkService } from '../../core/registry/service.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { joinName } from '../../core/route.ts'
 import { parseNode } from '../../core/upstream/parse-node.ts'
-import { hideSecret } from '../../lib/text/redact-url.ts'
+import { redactUrl } from '../../lib/text/redact.ts'
 
 /** A registry whose services are written down: in flags and in a file. */
 export interface StaticRegistry extends Registry {
@@ -119,7 +119,7 @@ function parseBackendNode(text: string): Node {
       : ['weight', setting]
     if (metadata[key!] !== undefined || value!.includes('=')) {
       throw new RangeError(
-        `backend node ${hideSecret(id)} takes ;<weight> and ;pipeline=<n>, got ${JSON.stringify(setting)}`,
+        `backend node ${redactUrl(id)} takes ;<weight> and ;pipeline=<n>, got ${JSON.stringify(setting)}`,
       )
     }
     metadata[key] = value!
@@ -153,5 +153,5 @@ function merge(entries: readonly Service[]): Services {
 
 /** A text as errors quote it. */
 function show(text: string): string {
-  return JSON.stringify(hideSecret(text))
+  return JSON.stringify(redactUrl(text))
 }

@@ -13,7 +13,8 @@ import type { InstanceRegistrar } from './process/instance-registrar.ts'
 import { findConfinement } from './process/limits.ts'
 import { type LogFiles, openLogFiles } from './process/logs/log-files.ts'
 import { readLog } from './process/logs/read-log.ts'
-import type { ProcessLimits, RuntimeContext, RuntimeLog } from './process/runtime-context.ts'
+import type { ProcessLimits, RuntimeContext } from './process/runtime-context.ts'
+import type { RuntimeLog } from './process/runtime-log.ts'
 import { type Supervised, supervise } from './process/supervise.ts'
 
 export interface ProcessRuntimeOptions {

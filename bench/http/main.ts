@@ -1,7 +1,8 @@
 // Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|streams|latency|workers|services|flap] [flags]`.
 
 import { type BenchOptions, type MEASUREMENTS, parseOptions } from './options.ts'
-import { findScenario, SCENARIOS, type Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
+import { findScenario, SCENARIOS } from './scenarios.ts'
 import { type Backend, startBackend } from './servers/backend.ts'
 import { isInstalled } from './servers/processes.ts'
 

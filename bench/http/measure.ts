@@ -3,7 +3,7 @@ import type { Rival, Site } from '../rivals/rival.ts'
 import { checkGrpc } from './load/check-grpc.ts'
 import { runH2load } from './load/h2load.ts'
 import { runWrk } from './load/wrk.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 import { type BackendPorts, findBackendPort } from './servers/backend.ts'
 import { writeCertificate } from './servers/certificate.ts'
 import {

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
 import { RIVALS } from '../rivals/all.ts'
 import type { Rival } from '../rivals/rival.ts'
-import { SCENARIOS, type Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
+import { SCENARIOS } from './scenarios.ts'
 
 /** What `npm run bench` can measure; the first unless another is named. */
 export const MEASUREMENTS = [

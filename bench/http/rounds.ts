@@ -1,7 +1,7 @@
 import { median } from '../report/median.ts'
 import type { Rival } from '../rivals/rival.ts'
 import { type Measurement, measureRival } from './measure.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 import type { BackendPorts } from './servers/backend.ts'
 
 export interface RoundsOptions {

@@ -2,7 +2,7 @@ import type { Rival } from '../rivals/rival.ts'
 import type { BenchOptions } from './options.ts'
 import { readOrigin, writeResult } from './results.ts'
 import { runRounds } from './rounds.ts'
-import type { Scenario } from './scenarios.ts'
+import type { Scenario } from './scenario.ts'
 import type { Backend } from './servers/backend.ts'
 import { formatTable } from './table.ts'
 

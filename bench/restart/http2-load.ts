@@ -1,11 +1,8 @@
 import { type ClientHttp2Session, connect, constants } from 'node:http2'
-import { setTimeout as delay } from 'node:timers/promises'
+import { type Outcomes, sendAtRate } from './at-rate.ts'
 
 /** What became of requests over HTTP/2. */
-export interface Http2Result {
-  readonly sent: number
-  /** By status or code of the error; `200` are the good ones. */
-  readonly outcomes: Readonly<Record<string, number>>
+export interface Http2Result extends Outcomes {
   /** Requests that came too late for a connection, which said so, and were sent over another one (RFC 9113 §8.7). */
   readonly again: number
   /** Connections that were opened. */
@@ -21,7 +18,6 @@ export async function runHttp2Load(
   rate: number,
   signal: AbortSignal,
 ): Promise<Http2Result> {
-  const outcomes: Record<string, number> = {}
   const sessions = new Array<ClientHttp2Session | undefined>(CONNECTIONS).fill(undefined)
   const open = new Set<ClientHttp2Session>()
   let again = 0
@@ -40,24 +36,17 @@ export async function runHttp2Load(
     return session
   }
 
-  async function one(n: number): Promise<void> {
+  async function one(n: number): Promise<string> {
     const { pathname } = new URL(urls[n % urls.length]!)
     let outcome = await request(sessionOf(n % CONNECTIONS), pathname)
     for (; outcome === REFUSED; again++)
       outcome = await request(sessionOf(n % CONNECTIONS), pathname)
-    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+    return outcome
   }
 
-  const running: Promise<void>[] = []
-  const startMs = performance.now()
-  while (!signal.aborted) {
-    const due = ((performance.now() - startMs) * rate) / 1000
-    while (running.length < due) running.push(one(running.length))
-    await delay(1)
-  }
-  await Promise.all(running)
+  const result = await sendAtRate(rate, signal, one)
   for (const session of open) session.close()
-  return { sent: running.length, outcomes, again, connections }
+  return { ...result, again, connections }
 }
 
 /** The status, or why there is none. */

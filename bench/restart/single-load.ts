@@ -1,11 +1,8 @@
 import { get } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
+import { type Outcomes, sendAtRate } from './at-rate.ts'
 
 /** What became of requests that had a connection each. */
-export interface SingleResult {
-  readonly sent: number
-  /** By status or code of the error; `200` are the good ones. */
-  readonly outcomes: Readonly<Record<string, number>>
+export interface SingleResult extends Outcomes {
   readonly slowestMs: number
 }
 
@@ -15,23 +12,14 @@ export async function runSingleLoad(
   rate: number,
   signal: AbortSignal,
 ): Promise<SingleResult> {
-  const outcomes: Record<string, number> = {}
   let slowestMs = 0
-  const one = async (): Promise<void> => {
+  const result = await sendAtRate(rate, signal, async () => {
     const startMs = performance.now()
     const outcome = await request(url)
-    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
     slowestMs = Math.max(slowestMs, performance.now() - startMs)
-  }
-  const running: Promise<void>[] = []
-  const startMs = performance.now()
-  while (!signal.aborted) {
-    const due = ((performance.now() - startMs) * rate) / 1000
-    while (running.length < due) running.push(one())
-    await delay(1)
-  }
-  await Promise.all(running)
-  return { sent: running.length, outcomes, slowestMs }
+    return outcome
+  })
+  return { ...result, slowestMs }
 }
 
 /** The status, or why there is none. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { ExplainedRequest, Explanation } from '../../platform/gateway/routing/explain.ts'
+import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts'
+import type { Explanation } from '../../platform/gateway/routing/explanation.ts'
 import { withSession } from '../session/session.ts'
 
 /** `Explanation` as the service `api` returns it (docs/api.md). */

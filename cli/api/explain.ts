@@ -1,4 +1,5 @@
-import type { ExplainedRequest, Explanation } from '../../platform/gateway/routing/explain.ts'
+import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts'
+import type { Explanation } from '../../platform/gateway/routing/explanation.ts'
 import { print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { explainAtServer, type ServerExplanation } from './explain-at-server.ts'

@@ -1,3 +1,5 @@
+import { SETTINGS } from '../../platform/settings/settings.ts'
+import { findSetting } from '../../platform/settings/sources.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
 /** Flags of a command among those of the gateway, whose settings are read from what is left. */
@@ -35,4 +37,29 @@ export function extractFlags<N extends string>(
     taken[name] = values
   }
   return { taken, rest }
+}
+
+/** Words of a command line without the flags and their values, which may stand anywhere. */
+export interface SeparatedLine {
+  readonly words: readonly string[]
+  readonly flags: readonly string[]
+}
+
+export function separateFlags(line: readonly string[]): SeparatedLine {
+  const words: string[] = []
+  const flags: string[] = []
+  for (let i = 0; i < line.length; i++) {
+    const word = line[i]!
+    ;(word.startsWith('-') ? flags : words).push(word)
+    if (takesNext(word, line[i + 1])) flags.push(line[++i]!)
+  }
+  return { words, flags }
+}
+
+function takesNext(flag: string, next: string | undefined): boolean {
+  if (next === undefined || !flag.startsWith('-') || flag.includes('=')) return false
+  if (!flag.startsWith('--')) return true
+  const key = findSetting(flag.slice(2))
+  const isSwitch = flag === '--server' || (key !== undefined && SETTINGS[key].kind === 'switch')
+  return isSwitch ? next === 'true' || next === 'false' : !next.startsWith('-')
 }

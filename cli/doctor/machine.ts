@@ -12,17 +12,18 @@ const PORTS = [
   ['gateway', 'address', 8080],
   ['RPC proxy', 'proxy_address', 8081],
   ['dashboard', 'web_address', 8082],
+  ['health and metrics', 'admin_address', 8089],
 ] as const
 /** What nobody else may read. */
 const SECRETS = ['tokens', 'admin_password', 'service_credentials', 'config_secret_key']
 const OTHERS = 0o077
 
-/** @param isServed whether a server answers: then it is the one that has the ports. */
-export async function checkMachine(isServed: boolean): Promise<readonly Finding[]> {
+/** @param canStart whether `mx server` would be started here: then its ports have to be free. */
+export async function checkMachine(canStart: boolean): Promise<readonly Finding[]> {
   return [
     checkNode(process.versions.node),
     ...checkFolder(join(homedir(), '.mx')),
-    ...(isServed ? [] : await Promise.all(PORTS.map(checkPort))),
+    ...(canStart ? (await Promise.all(PORTS.map(checkPort))).flat() : []),
   ]
 }
 
@@ -87,9 +88,10 @@ function checkAbove(folder: string): Finding {
   }
 }
 
-async function checkPort([what, flag, standard]: (typeof PORTS)[number]): Promise<Finding> {
+async function checkPort([what, flag, standard]: (typeof PORTS)[number]): Promise<Finding[]> {
   const setting = Object.values(SETTINGS).find(({ name }) => name === flag)!
   const given = process.env[`MX_${setting.name.toUpperCase()}`] ?? ''
+  if (given === 'none') return []
   const port = Number(/:(\d+)$/.exec(given)?.[1] ?? standard)
   const isFree = await new Promise<boolean>((resolve) => {
     const server = createServer()
@@ -97,9 +99,11 @@ async function checkPort([what, flag, standard]: (typeof PORTS)[number]): Promis
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
   const name = `port ${port} (${what})`
-  if (isFree) return { what: name, state: 'ok', found: 'free' }
-  return {
-    ...{ what: name, state: 'note', found: 'taken by another program' },
-    advice: `mx server --${flag}=127.0.0.1:<another port>, or end it: lsof -i :${port}`,
-  }
+  if (isFree) return [{ what: name, state: 'ok', found: 'free' }]
+  return [
+    {
+      ...{ what: name, state: 'note', found: 'in use by another program' },
+      advice: `mx server --${flag}=127.0.0.1:<another port>, or end it: lsof -i :${port}`,
+    },
+  ]
 }

@@ -1,14 +1,14 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { CommandLine } from '../args/args.ts'
 import type { Environment } from '../session/environments.ts'
 import { listServices } from '../session/find-services.ts'
-import { openSession, type SESSION_FLAGS, type Session } from '../session/session.ts'
+import { openSession, type Session, type SessionFlags } from '../session/session.ts'
 import { findReason } from '../ui/explain-connection.ts'
 import { CliError } from '../ui/output.ts'
 import type { Finding } from './finding.ts'
 
 export interface CheckedServer {
-  readonly isThere: boolean
+  /** No server answers in the environment `local`: `mx server` would start one, on ports that have to be free. */
+  readonly canStart: boolean
   readonly findings: readonly Finding[]
 }
 
@@ -16,9 +16,7 @@ export interface CheckedServer {
 const CLOCK_MAX_S = 30
 
 /** Asks the server of an environment. Never throws for what it says. */
-export async function checkServer(
-  flags: CommandLine<typeof SESSION_FLAGS>['flags'],
-): Promise<CheckedServer> {
+export async function checkServer(flags: SessionFlags): Promise<CheckedServer> {
   let session: Session
   try {
     session = openSession(flags)
@@ -26,14 +24,14 @@ export async function checkServer(
     const { message: found } = error as Error
     // What is damaged says itself what to do.
     const advice = error instanceof CliError && { advice: 'see mx env' }
-    return { isThere: false, findings: [{ what: 'environment', state: 'bad', found, ...advice }] }
+    return { canStart: false, findings: [{ what: 'environment', state: 'bad', found, ...advice }] }
   }
   const { environment } = session
   const what = `server ${environment.name} (${environment.address})`
   try {
     const services = await listServices(session)
     return {
-      isThere: true,
+      canStart: false,
       findings: [
         { what, state: 'ok', found: 'answers' },
         checkRegistry(services.length),
@@ -51,7 +49,7 @@ function explain(what: string, { name, address }: Environment, error: Error): Ch
   const { cause } = error
   if (cause instanceof GatewayError && cause.code === 401)
     return {
-      isThere: true,
+      canStart: false,
       findings: [
         { what, state: 'ok', found: 'answers' },
         { what: 'login', state: 'bad', found: error.message, advice: 'mx login' },
@@ -61,14 +59,14 @@ function explain(what: string, { name, address }: Environment, error: Error): Ch
   const isAway = cause instanceof GatewayError && cause.code === 502
   if (!isAway)
     return {
-      isThere: true,
+      canStart: false,
       findings: [{ what, state: 'bad', found: error.message, advice: 'see the log of the server' }],
     }
   const reason = findReason(cause, address)
   const start = name === 'local' ? 'start one: mx server' : `see mx env, or mx --env local`
   const [found, advice] =
     reason === undefined ? ['nobody answers', start] : [`no connection: ${reason}`, 'see mx env']
-  return { isThere: false, findings: [{ what, state: 'bad', found, advice }] }
+  return { canStart: name === 'local', findings: [{ what, state: 'bad', found, advice }] }
 }
 
 function checkRegistry(count: number): Finding {

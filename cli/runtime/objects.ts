@@ -1,7 +1,7 @@
 import { RUNTIME_STATUS, type RuntimeStatus } from '../../core/contracts/runtime.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
 import type { Session } from '../session/session.ts'
-import { CliError } from '../ui/output.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 import { LATEST, splitReference, toName } from './source.ts'
 
 /** A runtime object, as the service `runtime` tells it (specification: Runtime object). */
@@ -38,10 +38,19 @@ export async function listObjects(
   return services.sort((a, b) => compare(a.name, b.name) || compare(a.version, b.version))
 }
 
-/** What `<name or path>[@<ref>]` names: the path is one of the source it was run from. */
+/**
+ * What `<name or path>[@<ref>]` names: the path is one of the source it was run from.
+ *
+ * @throws {CliError} for an empty name.
+ */
 export function parseObject(text: string): { readonly name: string; readonly version: string } {
   const { stem, ref = '' } = splitReference(text)
-  return { name: toName(stem === '.' ? process.cwd() : stem), version: ref }
+  const name = toName(stem === '.' ? process.cwd() : stem)
+  if (name === '')
+    throw new CliError(`the name is empty, got ${JSON.stringify(text)}. See 'mx status'`, {
+      status: EXIT.usage,
+    })
+  return { name, version: ref }
 }
 
 /**

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { CliError, EXIT } from '../ui/output.ts'
 
 /** What is uploaded, and what of it runs. */
@@ -15,7 +15,7 @@ const PACKAGE = 'package.json'
 const REPOSITORY = '.git'
 /** Without a mark of a project in it. */
 const SYSTEM_FOLDER =
-  /^\/(?:$|(?:home|opt|root|srv|tmp|usr|var)$|(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|usr\/(?!src)[^/]+)(?:\/|$))/
+  /^(?:\/private)?\/(?:$|(?:opt|root|srv|tmp|usr|var)$|(?:home|Users)(?:\/[^/]+)?$|(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|usr\/(?!src)[^/]+)(?:\/|$))/
 /** Files and folders that lie in the root of a project. */
 const MARKS = [
   'mx.yaml',
@@ -32,16 +32,20 @@ const MARKS = [
  * own; of a package that is a workspace, the folder that all of them are installed in.
  *
  * @param path absolute, of a folder or a file.
- * @throws {CliError} when the project would be the home folder, with its keys and tokens, a folder above it, or a folder of the system.
+ * @throws {CliError} when the project would be a home folder, with its keys and tokens, a folder above it, or a folder of the system.
  */
 export function findProject(path: string, home: string = homedir()): Project {
-  const own = statSync(path).isDirectory() ? path : dirname(path)
-  const marked = findRoot(own, home)
+  const isFolder = statSync(path).isDirectory()
+  // A link may lead to the home folder, and the home folder may be named by a link.
+  const own = realpathSync(isFolder ? path : dirname(path))
+  const realHome = existsSync(home) ? realpathSync(home) : home
+  const marked = findRoot(own, realHome)
   const root = marked ?? own
-  if (isWithin(home, root)) throw cannotUpload(root, 'it holds your home folder')
+  if (isWithin(realHome, root)) throw cannotUpload(root, 'it holds your home folder')
   if (marked === undefined && SYSTEM_FOLDER.test(root))
-    throw cannotUpload(root, 'it is a folder of the system')
-  return { root, entrypoint: relative(root, path).replaceAll(sep, '/') }
+    throw cannotUpload(root, 'it is a home folder or a folder of the system')
+  const entrypoint = relative(root, isFolder ? own : join(own, basename(path)))
+  return { root, entrypoint: entrypoint.replaceAll(sep, '/') }
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -24,6 +24,12 @@ export function toPackageRange(packageFile: string = PACKAGE_FILE): string {
   return `^${version}`
 }
 
+/** What to do where the registry does not have the package; empty: a project depends on the checkout. */
+export function formatPackageHint(packageFile: string = PACKAGE_FILE): string {
+  if (toPackageRange(packageFile).startsWith('file:')) return ''
+  return `If npm does not find mx-gateway: npm install --save-dev ${dirname(packageFile)}\n`
+}
+
 /** `mx-gateway` is for editors, the type check and tests: a server or gateway that runs the project provides its own. */
 export function formatPackage(name: string, more: object = {}): string {
   const content = {

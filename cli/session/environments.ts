@@ -67,12 +67,13 @@ export function requireKnown(name: string): void {
 }
 
 /**
- * Adds an environment, or gives one another address.
+ * Adds an environment, or changes the address of one.
  *
- * @param address empty: it has none yet.
+ * @param address empty: unchanged.
+ * @returns the address; empty: none.
  * @throws {CliError} for a name or an address that is none.
  */
-export async function addEnvironment(name: string, address: string): Promise<void> {
+export async function addEnvironment(name: string, address: string): Promise<string> {
   if (!NAME.test(name))
     throw usage(`the name of an environment must be letters, digits, - and _, got ${name}`)
   if (RESERVED.includes(name))
@@ -81,9 +82,13 @@ export async function addEnvironment(name: string, address: string): Promise<voi
     throw usage(
       `the address of an environment must be host:port, or mxs://host:port for TLS, got ${address}`,
     )
-  await changeConfig((config) => [
-    ['envs', JSON.stringify({ ...parseAdded(config.get('envs')), [name]: address })],
-  ])
+  let result = address
+  await changeConfig((config) => {
+    const added = parseAdded(config.get('envs'))
+    result ||= new Map([...BUILT_IN, ...Object.entries(added)]).get(name) ?? ''
+    return [['envs', JSON.stringify({ ...added, [name]: result })]]
+  })
+  return result
 }
 
 /**

@@ -66,6 +66,6 @@ function admit(ruling: Ruling, resource: Resource, session: Session | undefined)
 function findOnly({ metadata, resource }: CallInput, name: string): string | undefined {
   const value = findMetadata(metadata, name)
   if (value !== undefined && isRepeated(metadata, name))
-    throw new GatewayError(resource.name, 400, `one field ${name} expected, got several`)
+    throw new GatewayError(resource.name, 400, `expected one ${name} header, got several`)
   return value
 }

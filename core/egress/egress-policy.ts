@@ -9,13 +9,7 @@ import {
 } from './allow-list.ts'
 import { isListener } from './listeners.ts'
 import { type ResolveHost, resolveAddresses, resolveBySystem } from './resolve.ts'
-
-/** Where a connection is to go. */
-export interface EgressTarget {
-  /** Host name or IP address, without brackets. */
-  readonly host: string
-  readonly port: number
-}
+import type { EgressTarget } from './target.ts'
 
 /** An address that others are to connect to, and who supplied it. */
 export interface PeerTarget extends EgressTarget {
@@ -54,7 +48,7 @@ export interface EgressPolicyOptions extends EgressSettings {
 
 /**
  * The outgoing address policy: decides where this process connects when somebody other than an operator supplied the address
- * (docs/registry.md, "Outgoing addresses").
+ * (docs/registry-service.md, "Outgoing addresses").
  *
  * Addresses of operators, of the configuration, and of registries that others administer do not pass through it.
  */
@@ -81,8 +75,6 @@ export interface EgressPolicy {
    * @throws {GatewayError} as {@link resolvePeer}.
    */
   readonly resolveKeys: (target: KeysTarget, id: string) => Promise<readonly string[]>
-  /** Whether a repository may be at this IP address; true for host names, which somebody else resolves. */
-  readonly isRepositoryAllowed: (host: string) => boolean
   /** Whether `/rpc` may name an IP address that is not in the registry. */
   readonly isCallAllowed: (address: string) => boolean
   /** Takes over changed settings. */
@@ -149,11 +141,6 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
         throw toError('jwks_uri', target, address, { reason: kind, remedy: SET_JWKS_URI }, id)
       }
       return addresses.map(({ text }) => text)
-    },
-
-    isRepositoryAllowed(host) {
-      const address = classify(host)
-      return address === undefined || lists.egress.has(address)
     },
 
     isCallAllowed(text) {

@@ -1,5 +1,5 @@
 import { type ClassifiedAddress, classify } from './allow-list.ts'
-import type { EgressTarget } from './egress-policy.ts'
+import type { EgressTarget } from './target.ts'
 
 /** Whether a connection to an address and port reaches one of the listeners. */
 export function isListener(

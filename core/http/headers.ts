@@ -138,7 +138,7 @@ export class HeaderList {
     const lower = name.toLowerCase()
     if (!NAME.test(lower))
       throw new TypeError(`header name must be a token, got ${JSON.stringify(name)}`)
-    if (OF_THE_CONNECTION.has(lower)) throw new TypeError(`header ${lower} belongs to the gateway`)
+    if (OF_THE_CONNECTION.has(lower)) throw new TypeError(`the gateway manages the header ${lower}`)
     if (!ASCII_VALUE.test(value)) {
       this.ascii = false
       if (!VALUE.test(value)) {

@@ -30,6 +30,12 @@ export const bodyMemory: MemoryBudget = {
 /** Requests in frames that wait for the answer of a service, of all connections together. Apart from the others: gateways send calls with and without bodies. */
 export const callMemory: MemoryBudget = { usedBytes: 0, maxBytes }
 
+/** Frames of calls that have arrived in part, of all connections together. Apart from `bodyMemory`: clients of the gateway cannot fill it. */
+export const frameMemory: MemoryBudget = {
+  usedBytes: 0,
+  maxBytes: Math.min(maxBytes, BUFFERED_MOST_BYTES),
+}
+
 /** Bodies of streams that wait in a proxy for an end that is slow to take them, of all calls together. */
 export const relayMemory: MemoryBudget = { usedBytes: 0, maxBytes }
 

@@ -7,7 +7,7 @@ import { toListenError } from './errors.ts'
  *
  * @throws {Error} with one line; its cause has the code of the system.
  */
-export function claimPort(host: string, port: number): Promise<number> {
+export function probePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, host, port)))

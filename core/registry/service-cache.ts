@@ -1,4 +1,4 @@
-import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/timeout.ts'
 import type { Registry, RegistryEvent, Service } from '../contracts/registry.ts'
 import { GatewayError } from '../errors.ts'
 import type { Upstream, UpstreamOptions } from '../upstream/upstream.ts'

@@ -1,12 +1,21 @@
 import { performance } from 'node:perf_hooks'
 import type { GatewayError } from '../errors.ts'
+import {
+  type Attempts,
+  beginAttempt,
+  endAttempt,
+  isGatewayError,
+  mayRetry,
+  pickNode,
+  recordFailure,
+  recordSuccess,
+} from '../upstream/attempts.ts'
 import { toNoNode } from '../upstream/balance/no-node.ts'
 import type { UpstreamNode } from '../upstream/node-health.ts'
-import { canTryAnother } from '../upstream/tried-nodes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { OutgoingCall, type TransportFailure } from './call.ts'
 import { deadlines } from './deadlines.ts'
-import { toTransportError } from './transport-error.ts'
+import { toAttemptFailure, toTransportError } from './transport-error.ts'
 
 /**
  * A call on its way to some node of a service.
@@ -14,17 +23,15 @@ import { toTransportError } from './transport-error.ts'
  * One that certainly was not served goes to the next node, whatever it is. One whose connection was lost may have been
  * served: it is 502. What becomes of a call says whether its node is well.
  */
-export abstract class BalancedCall extends OutgoingCall {
+export abstract class BalancedCall extends OutgoingCall implements Attempts {
   /** The answer is complete, or nobody waits for it. */
   protected over = false
-  /** The nodes it may go to; set before the first {@link attempt}. */
-  protected upstream: Upstream | undefined = undefined
-  /** The one that has it, or had it last. */
-  protected node: UpstreamNode | undefined = undefined
-  /** How often it was sent. */
-  protected attempts = 0
-  /** Nodes that certainly have not served it. */
-  protected tried: UpstreamNode[] | undefined = undefined
+  /** Set before the first {@link attempt}. */
+  upstream: Upstream | undefined = undefined
+  node: UpstreamNode | undefined = undefined
+  attempts = 0
+  tried: UpstreamNode[] | undefined = undefined
+  inFlight = false
   /** Milliseconds from {@link startedMs} to the answer; 0: no limit. What the service is told of it is `timeoutMs`. */
   protected limitMs = 0
   /** `performance.now()` */
@@ -47,25 +54,21 @@ export abstract class BalancedCall extends OutgoingCall {
     return false
   }
 
-  /**
-   * The node for the next attempt, as of `Upstream.pick`; undefined: there is none.
-   *
-   * @param last the one that had it.
-   */
-  protected abstract pick(last: UpstreamNode | undefined): UpstreamNode | undefined
+  /** Node for the next attempt; undefined: none is left. */
+  protected pick(): UpstreamNode | undefined {
+    return pickNode(this, undefined)
+  }
 
   /** Sends it to a node. */
   protected attempt(): void {
-    const node = this.pick(this.node)
+    const node = this.pick()
     if (node === undefined) {
       this.over = true
       const error = toNoNode(this.service)
       if (this.attempts === 0) this.note(error.message)
       return this.failed(error)
     }
-    if (this.attempts++ > 0) this.upstream!.retried()
-    this.node = node
-    node.active++
+    beginAttempt(this, node)
     this.chosen(node)
     if (this.timeoutMs === 0 && this.limitMs > 0) deadlines.add(this, this.limitMs, this.startedMs)
     node.caller.call(this)
@@ -86,42 +89,32 @@ export abstract class BalancedCall extends OutgoingCall {
 
   /** The answer has begun. */
   protected isWell(): void {
-    this.upstream!.succeeded(this.node!)
+    recordSuccess(this)
   }
 
-  /** The node is done with it; says which one that was, once. */
-  protected leave(): UpstreamNode | undefined {
-    if (this.over) return undefined
+  /** The node is done with it. */
+  protected leave(): void {
     this.over = true
-    const { node } = this
-    if (node !== undefined) node.active--
-    return node
+    endAttempt(this)
   }
 
   override onFail(error: GatewayError, isForeign = false): void {
     if (this.over) return
-    const node = this.leave()!
-    const { code } = error
+    this.leave()
     // An error of the protocol proves that the node answers, whatever it says.
-    if (isForeign && (code === 502 || code === 503 || code === 504))
-      this.upstream!.failed(node, 'gateway')
-    else this.upstream!.succeeded(node)
+    if (isForeign && isGatewayError(error.code)) recordFailure(this, 'gateway')
+    else recordSuccess(this)
     if (this.mayRepeat(error)) this.again()
     else this.refused(error)
   }
 
   override onLost(kind: TransportFailure, detail: string): void {
     if (this.over) return
-    const upstream = this.upstream!
-    const node = this.leave()!
+    this.leave()
     this.note(detail)
-    if (kind === 'connect' || kind === 'foreign') upstream.failed(node, 'connect')
-    else if (kind === 'closed') upstream.failed(node, 'gateway')
-    if (kind !== 'closed' && kind !== 'stopped' && kind !== 'timeout') {
-      this.tried ??= []
-      this.tried.push(node)
-      if (!this.started && canTryAnother(upstream, this.tried)) return this.again()
-    }
+    const failure = toAttemptFailure(kind)
+    recordFailure(this, failure)
+    if (!this.started && mayRetry(this, failure, false)) return this.again()
     this.failed(toTransportError(this.service, kind, detail))
   }
 

@@ -2,9 +2,11 @@ import { ByteBuffer } from '../../lib/io/byte-buffer.ts'
 import { tickNow } from '../../lib/time/tick-clock.ts'
 import type { Endpoint } from '../contracts/registry.ts'
 import { GatewayError } from '../errors.ts'
-import type { Exchange, Peer } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
 import type { HeaderBlock, HeaderList } from '../http/headers.ts'
 import { rejectBody } from '../limits/memory-budget.ts'
+import type { Peer } from '../request/incoming-request.ts'
+import { pickNode } from '../upstream/attempts.ts'
 import type { UpstreamNode } from '../upstream/node-health.ts'
 import { BalancedCall } from './balanced-call.ts'
 import type { TransportFailure } from './call.ts'
@@ -189,8 +191,8 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     this.leave()
   }
 
-  protected override pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
-    const node = this.upstream!.pick(this.x, last, this.tried)
+  protected override pick(): UpstreamNode | undefined {
+    const node = pickNode(this, this.x)
     if (node === undefined) this.x.failureKind = 'no-node'
     return node
   }
@@ -202,9 +204,9 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
       this.metadata = x.trace.sendCall(this.service, this.endpoint, node, this.metadata)
   }
 
-  protected override leave(): UpstreamNode | undefined {
+  protected override leave(): void {
     this.x.trace?.leave()
-    return super.leave()
+    super.leave()
   }
 
   override onFail(error: GatewayError, isForeign = false): void {
@@ -245,9 +247,5 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
 const EMPTY = new Uint8Array(0)
 
 function tooLarge(service: string): GatewayError {
-  return new GatewayError(
-    service,
-    413,
-    `request body must not be longer than ${BODY_MAX_BYTES} bytes`,
-  )
+  return new GatewayError(service, 413, `request body exceeds the limit of ${BODY_MAX_BYTES} bytes`)
 }

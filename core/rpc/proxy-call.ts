@@ -2,7 +2,6 @@ import { performance } from 'node:perf_hooks'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { GatewayError } from '../errors.ts'
 import { isServiceName } from '../registry/service-name.ts'
-import type { UpstreamNode } from '../upstream/node-health.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { BalancedCall } from './balanced-call.ts'
 import type { CallReceiver, CancelReason, IncomingCall } from './call.ts'
@@ -131,10 +130,6 @@ class ProxiedCall extends BalancedCall {
 
   override onCredit(): void {
     this.requests?.flush()
-  }
-
-  protected override pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
-    return this.upstream!.pick(undefined, last, this.tried)
   }
 
   protected override attempt(): void {

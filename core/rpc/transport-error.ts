@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts'
+import type { AttemptFailure } from '../upstream/attempts.ts'
 import { describeConnectFault } from '../upstream/connect-error.ts'
 import type { TransportFailure } from './call.ts'
 
@@ -37,5 +38,21 @@ export function toTransportError(
       })
     default:
       return new GatewayError(service, 502, `bad gateway: ${who} went away`, { cause: detail })
+  }
+}
+
+/** The failure as the retry policy and outlier detection take it. */
+export function toAttemptFailure(kind: TransportFailure): AttemptFailure {
+  switch (kind) {
+    case 'connect':
+    case 'foreign':
+      return 'connect'
+    case 'full':
+    case 'unsent':
+      return 'unsent'
+    case 'closed':
+      return 'reset'
+    default:
+      return 'neutral'
   }
 }

@@ -1,4 +1,4 @@
-import { hideSecret } from '../../lib/text/redact-url.ts'
+import { redactUrl } from '../../lib/text/redact.ts'
 
 /** Where spans go, by the variables all programs share (OpenTelemetry: SDK and OTLP exporter environment variables). */
 export interface OtlpVariables {
@@ -99,5 +99,5 @@ function isHttp(text: string): boolean {
 }
 
 function show(text: string): string {
-  return JSON.stringify(hideSecret(text).slice(0, 253))
+  return JSON.stringify(redactUrl(text).slice(0, 253))
 }

@@ -1,16 +1,26 @@
 import { tickNow } from '../../lib/time/tick-clock.ts'
 import { GatewayError } from '../errors.ts'
-import type { Exchange, Peer } from '../exchange.ts'
+import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../http/headers.ts'
+import type { Peer } from '../request/incoming-request.ts'
 import { forwardGrpc } from '../rpc/grpc/forward.ts'
+import {
+  type AttemptFailure,
+  type Attempts,
+  beginAttempt,
+  endAttempt,
+  mayRetry,
+  pickNode,
+  recordFailure,
+  recordStatus,
+} from './attempts.ts'
 import { toNoNode } from './balance/no-node.ts'
 import type { FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
 import { describeConnectFault, findConnectFault } from './connect-error.ts'
 import type { Http1Connection } from './http1/connection.ts'
 import { formatRequestHead } from './http1/request-head.ts'
 import type { UpstreamNode } from './node-health.ts'
-import { mayRetry } from './retry.ts'
-import { canTryAnother } from './tried-nodes.ts'
+import type { Upstream } from './upstream.ts'
 
 /** Forwards a routed exchange to a node of its service, whole or in streams, and relays the reply. */
 export function forward(x: Exchange): void {
@@ -19,7 +29,7 @@ export function forward(x: Exchange): void {
 }
 
 /** One exchange on its way to a backend and back: the peer of the exchange, and the call on the connection. */
-class Forwarding implements Peer, UpstreamCall {
+class Forwarding implements Peer, UpstreamCall, Attempts {
   readonly method: string
   head: string
   readonly bodyLength: number
@@ -29,17 +39,17 @@ class Forwarding implements Peer, UpstreamCall {
   deadlineMs = 0
   isRepeat = false
   whole = ''
+  readonly upstream: Upstream | undefined
+  node: UpstreamNode | undefined = undefined
+  attempts = 0
+  tried: UpstreamNode[] | undefined = undefined
+  inFlight = false
   readonly #x: Exchange
-  #node: UpstreamNode | undefined = undefined
-  #attempts = 0
-  /** Nodes it has no reply from; not those whose kept connection it lost. */
-  #tried: UpstreamNode[] | undefined = undefined
-  /** Reply and request are done, or given up. */
-  #over = false
 
   constructor(x: Exchange) {
     this.#x = x
     x.beforeProxy?.(x)
+    this.upstream = x.upstream
     this.method = x.method
     this.head = formatRequestHead(x)
     this.bodyLength = x.bodyLength
@@ -55,9 +65,8 @@ class Forwarding implements Peer, UpstreamCall {
 
   #attempt(): void {
     const x = this.#x
-    const node = x.upstream?.pick(x, this.#node, this.#tried)
+    const node = pickNode(this, x)
     if (node === undefined) {
-      this.#over = true
       const service = x.route?.service ?? ''
       const error = toNoNode(service)
       if (x.failure === '') x.failure = error.message
@@ -66,18 +75,16 @@ class Forwarding implements Peer, UpstreamCall {
     }
     // No body yet: until its connection is open another node may be tried.
     x.watch(this)
-    if (this.#attempts++ > 0) x.upstream!.retried()
-    this.#node = node
+    beginAttempt(this, node)
     x.node = node.id
     if (x.trace !== undefined) this.head = x.trace.sendHead(x, node, this.head)
-    node.active++
     node.pool.dispatch(this)
   }
 
   // From the client
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
-    if (this.#over) return
+    if (!this.inFlight) return
     const connection = this.connection!
     if (!connection.sendBody(chunk, last) && !last) this.#x.pauseBody()
     this.#x.countSending(connection.unsentBytes)
@@ -85,12 +92,13 @@ class Forwarding implements Peer, UpstreamCall {
 
   onDrain(): void {
     // Once this reply is over the connection may serve another, with a client of its own.
-    if (!this.#over) this.connection?.resume()
+    if (this.inFlight) this.connection?.resume()
   }
 
   onAbort(): void {
-    const node = this.#leave()
-    node?.pool.cancel(this)
+    if (!this.inFlight) return
+    this.#leave()
+    this.node!.pool.cancel(this)
   }
 
   // From the backend
@@ -109,14 +117,14 @@ class Forwarding implements Peer, UpstreamCall {
   }
 
   onReply(status: number, headers: HeaderList, body: Uint8Array): void {
-    if (this.#over) return
+    if (!this.inFlight) return
     this.#receive(status, headers)
     this.#leave()
     this.#x.send(status, headers, body)
   }
 
   onReplyHead(status: number, headers: HeaderList, length: number): void {
-    if (this.#over) return
+    if (!this.inFlight) return
     this.#receive(status, headers)
     this.#x.start(status, headers, length)
   }
@@ -126,33 +134,26 @@ class Forwarding implements Peer, UpstreamCall {
   }
 
   onReplyEnd(): void {
-    if (this.#over) return
+    if (!this.inFlight) return
     this.#leave()
     this.#x.end()
   }
 
   onFailure({ kind, detail, collateral }: UpstreamFailure): void {
-    if (this.#over) return
+    if (!this.inFlight) return
     const x = this.#x
     const { connection } = this
     x.trace?.failed(kind, detail)
     const replying = connection?.replying ?? false
-    const node = this.#leave()!
+    this.#leave()
     this.connection = undefined
     x.failure = detail
     x.failureKind = kind
-    if (!collateral && isFault(kind, replying, connection?.served === 0)) {
-      const connecting = kind === 'connect' || kind === 'connect-timeout'
-      x.upstream!.failed(node, connecting ? 'connect' : 'gateway')
-    }
-    const repeatable = this.idempotent && this.bodyLength === 0
-    const kept = kind === 'closed' && connection !== undefined && connection.served > 0
-    this.#tried ??= []
-    if (!kept) this.#tried.push(node)
-    const another = canTryAnother(x.upstream!, this.#tried)
-    const attempts = this.#attempts
-    if (!x.answered && mayRetry(kind, { attempts, another, kept, repeatable, replying })) {
-      this.#over = false
+    const isStale = !replying && connection !== undefined && connection.served > 0
+    const failure = toAttemptFailure(kind, isStale)
+    recordFailure(this, failure, !collateral)
+    const isRepeatable = this.idempotent && this.bodyLength === 0 && !replying
+    if (!x.answered && mayRetry(this, failure, isRepeatable)) {
       this.isRepeat = true
       return this.#attempt()
     }
@@ -174,31 +175,32 @@ class Forwarding implements Peer, UpstreamCall {
 
   #receive(status: number, headers: HeaderList): void {
     const x = this.#x
-    const node = this.#node!
-    const upstream = x.upstream!
     x.upstreamReplyMs = tickNow()
     x.trace?.answered(status)
-    if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'status')
-    else upstream.succeeded(node)
-    const cookie = upstream.replyCookie?.(x, node)
+    recordStatus(this, status)
+    const cookie = this.upstream!.replyCookie?.(x, this.node!)
     if (cookie !== undefined) headers.append('set-cookie', cookie)
   }
 
-  /** The attempt is over; says on which node it was. */
-  #leave(): UpstreamNode | undefined {
-    if (this.#over) return undefined
-    this.#over = true
+  #leave(): void {
     this.#x.trace?.leave()
-    const node = this.#node
-    if (node !== undefined) node.active--
-    return node
+    endAttempt(this)
   }
 }
 
-/** Whether a failure counts against the node. */
-function isFault(kind: FailureKind, replying: boolean, fresh: boolean): boolean {
-  // A kept connection that ends unused is the backend's right.
-  return kind === 'closed' ? replying || fresh : kind !== 'full'
+/** @param isStale the connection had served others, and nothing of the reply has come. */
+function toAttemptFailure(kind: FailureKind, isStale: boolean): AttemptFailure {
+  switch (kind) {
+    case 'connect':
+    case 'connect-timeout':
+      return 'connect'
+    case 'full':
+      return 'unsent'
+    case 'closed':
+      return isStale ? 'stale' : 'reset'
+    default:
+      return 'gateway'
+  }
 }
 
 function describe(kind: 'connect' | 'closed' | 'malformed', detail: string): string {

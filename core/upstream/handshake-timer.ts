@@ -1,6 +1,6 @@
 import type { ClientRequest } from 'node:http'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
-import type { TunnelTarget } from '../exchange.ts'
+import type { TunnelTarget } from '../listener/websocket/tunnel-target.ts'
 import type { FailureKind } from './call.ts'
 
 /** Cause of the error when there was no connection in time: another node may be tried. */

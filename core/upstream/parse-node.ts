@@ -1,7 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
 import { flattenString } from '../../lib/text/flatten-string.ts'
-import { hideSecret } from '../../lib/text/redact-url.ts'
+import { redactUrl } from '../../lib/text/redact.ts'
 import type { Node } from '../contracts/registry.ts'
 
 /** A registry node, read and checked. */
@@ -73,7 +73,7 @@ function toShared(host: string): string {
 export function parseNode({ address, metadata }: Node): NodeSettings | string {
   const parsed = parseAddress(address)
   if (parsed === undefined)
-    return `address must be host:port or [IPv6]:port with a port from 1 to 65535, got ${JSON.stringify(hideSecret(address))}`
+    return `address must be host:port or [IPv6]:port with a port from 1 to 65535, got ${JSON.stringify(redactUrl(address))}`
   const protocol = readKey(metadata, 'protocol') ?? 'http'
   const known = PROTOCOLS.get(protocol)
   if (known === undefined) {

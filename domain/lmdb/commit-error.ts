@@ -1,4 +1,4 @@
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/timeout.ts'
 import { IO_ERROR } from './disk-space.ts'
 
 /** The reason comes with the failure, or never: lmdb-js keeps it for whichever commit it hears of next. */

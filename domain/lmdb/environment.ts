@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, type DatabaseOptions, open, type RootDatabase } from 'lmdb'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/timeout.ts'
 import { bytesValues } from './bytes-values.ts'
 import { checkFile } from './check-file.ts'
 import { findReason } from './commit-error.ts'

@@ -1,4 +1,10 @@
-/** How long to leave a server alone that cannot be reached: longer each time. */
+/** Range of the pauses between attempts, in milliseconds. */
+export interface BackOffRange {
+  readonly minMs: number
+  readonly maxMs: number
+}
+
+/** Exponential back-off of one client. */
 export interface BackOff {
   /** Milliseconds until the next attempt, after one that failed. */
   readonly next: () => number
@@ -6,20 +12,30 @@ export interface BackOff {
   readonly reset: () => void
 }
 
-const MIN_MS = 50
-const MAX_MS = 5000
+const RANGE: BackOffRange = { minMs: 50, maxMs: 5000 }
 
-/** Jittered by half: all gateways lose their server at once, and are not to come back together. */
-export function createBackOff(): BackOff {
-  let ms = MIN_MS
+/** Exponential back-off with jitter, from 50 ms to 5 s by default. */
+export function createBackOff(range: BackOffRange = RANGE): BackOff {
+  let failures = 0
   return {
-    next() {
-      const now = ms
-      ms = Math.min(MAX_MS, ms * 2)
-      return now * (1 - Math.random() / 2)
-    },
+    next: () => toBackOffMs(failures++, range),
     reset() {
-      ms = MIN_MS
+      failures = 0
     },
   }
+}
+
+/**
+ * Milliseconds until the next attempt: `minMs`, doubled with each failure in a row up to `maxMs`, jittered by half. Clients
+ * that lost their server at the same time do not return at the same time.
+ *
+ * @param failures in a row, before the last one.
+ */
+export function toBackOffMs(failures: number, { minMs, maxMs }: BackOffRange): number {
+  return toJittered(Math.min(maxMs, minMs * 2 ** failures), 0.5)
+}
+
+/** The value less a random part of up to `share` of it. */
+export function toJittered(value: number, share: number): number {
+  return value * (1 - share * Math.random())
 }

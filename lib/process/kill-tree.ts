@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { settlesWithin } from '../async/settles-within.ts'
+import { settlesWithin } from '../async/timeout.ts'
 import { type ProcessInfo, readProcess, signal } from './processes.ts'
 import type { Watch } from './watchdog.ts'
 

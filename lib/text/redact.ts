@@ -1,13 +1,24 @@
-/** Stands for what is not told. */
+/** Replaces a secret. */
 export const REDACTED = '********'
 
-/** What an author may have forgotten to call secret. */
+/** Names of texts that are secret although no schema says so. */
 export const SECRET_NAME: RegExp = /secret|passw|token|credential|(?:api|private)[_-]?key/i
 
-/** Of a URL. */
-const LOGIN = /^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i
+const USERINFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i
 
-/** A URL without who logs in, and by what; any other text is as it was. */
+/** A URL without its user and password; other text is returned unchanged. */
 export function redactUserinfo(text: string): string {
-  return text.replace(LOGIN, `$1${REDACTED}@`)
+  return text.replace(USERINFO, `$1${REDACTED}@`)
+}
+
+/** A URL, or text in its place, for errors and logs: without what may be a user, a password or a token. */
+export function redactUrl(text: string): string {
+  return text.replace(/^((?:[^\s=]*=)?[a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1[hidden]@')
+}
+
+/** Whether a JSON Schema marks anything in it as secret (`writeOnly`). */
+export function hasSecretPart(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  const isSecret = 'writeOnly' in schema && schema.writeOnly === true
+  return isSecret || Object.values(schema).some(hasSecretPart)
 }

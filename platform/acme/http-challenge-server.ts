@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { isDnsName, toHostName } from '../../core/http/host-name.ts'
 import { toListenError } from '../../core/listener/errors.ts'
 import type { Log } from '../process/log.ts'
-import { type Address, formatAddress } from '../settings/values.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
 
 export interface HttpChallengeServerOptions {
   readonly address: Address

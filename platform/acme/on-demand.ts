@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { isDnsName, toHostName } from '../../core/http/host-name.ts'
+import { untilAborted } from '../../lib/async/timeout.ts'
 import type { OnDemandPolicy } from './on-demand-policy.ts'
 
 export interface OnDemandOptions {
@@ -39,13 +39,10 @@ export function createOnDemand({
 
   async function obtain(host: string): Promise<void> {
     if (!(await ask(host))) return
-    const giveUp = new AbortController()
     const ordered = order(host).then(async () => {
       while (!has(host) && isElsewhere(host)) await nextChange()
     })
-    const late = delay(WAIT_MS, undefined, { signal: giveUp.signal, ref: false })
-    await Promise.race([ordered, late.catch(() => {})])
-    giveUp.abort()
+    await untilAborted(ordered, AbortSignal.timeout(WAIT_MS))
   }
 
   function nextChange(): Promise<void> {

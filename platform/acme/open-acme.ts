@@ -3,7 +3,7 @@ import { createCertificateSource } from '../../core/listener/tls/certificates.ts
 import { readAuthorities } from '../../core/listener/tls/read-authorities.ts'
 import type { Certificate, TlsSource } from '../../core/listener/tls/tls.ts'
 import type { Store } from '../../domain/store/store.ts'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/timeout.ts'
 import type { Log } from '../process/log.ts'
 import type { Settings } from '../settings/settings.ts'
 import { openCertificateCache } from './certificate-cache.ts'

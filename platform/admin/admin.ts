@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Log } from '../process/log.ts'
-import type { Address } from '../settings/values.ts'
+import type { Address } from '../settings/parse/address.ts'
 import type { Readiness } from './readiness.ts'
 
 /** A text for who asks: its media type, and itself. */
@@ -63,8 +63,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 
   const answer = (request: IncomingMessage): Promise<Answer> | Answer => {
     const { method, url = '', headers } = request
-    if (!isHost(headers.host ?? ''))
-      return tell(403, 'this host is not served here; --hosts lists the names that are')
+    if (!isHost(headers.host ?? '')) return tell(403, 'this host is not allowed; add it to --hosts')
     const [path = ''] = url.split('?', 1)
     const serve = Object.hasOwn(paths, path) ? paths[path] : undefined
     if (serve === undefined)

@@ -1,9 +1,9 @@
 import { compileHosts } from '../../core/http/served-hosts.ts'
-import type { Configuration } from '../config/load.ts'
+import type { Configuration } from '../config/types.ts'
 import { claimPort } from '../process/port.ts'
-import { isSamePort } from '../settings/command.ts'
+import { formatAddress, isLoopback } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
-import { formatAddress, isLoopback } from '../settings/values.ts'
+import { isSamePort } from '../settings/validate.ts'
 import { type Admin, type AdminOptions, startAdmin } from './admin.ts'
 
 /** The admin address of a process, which may have none. */
@@ -29,7 +29,7 @@ export async function openAdmin(
   const isHost = toHostCheck(settings)
   const isAsked = given.has('adminAddress')
   if (!isAsked && isTakenByItself(settings))
-    return toNone(toWarning('it is another address of its own'))
+    return toNone(toWarning(`another setting has the address ${formatAddress(address)}`))
   try {
     if (address.port !== 0) await claimPort(address, 'admin_address')
     const { port, close } = await startAdmin({ ...options, address, isHost })

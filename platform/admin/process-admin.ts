@@ -1,5 +1,5 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
-import type { Configuration } from '../config/load.ts'
+import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
 import type { AdminSource } from './admin.ts'
 import { format } from './metrics/format.ts'

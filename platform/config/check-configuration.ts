@@ -5,12 +5,12 @@ import { createUpstreams } from '../gateway/upstreams.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import type { Log } from '../process/log.ts'
 import { openRemoteGate } from '../rpc-proxy/remote-authorizer.ts'
-import { SELF_SIGNED } from '../settings/tls.ts'
-import { formatAddress } from '../settings/values.ts'
+import { formatAddress } from '../settings/parse/address.ts'
+import { SELF_SIGNED } from '../settings/parse/tls.ts'
 import { openTls } from '../tls/open.ts'
 import { listNames } from './configured-services.ts'
 import { lintConfiguration } from './lint.ts'
-import type { Configuration } from './load.ts'
+import type { Configuration } from './types.ts'
 
 /** What a gateway would serve by its configuration. */
 export interface CheckedApi {
@@ -52,7 +52,7 @@ export async function checkApi(
     },
     closing,
   )
-  const { chain } = await buildChain(configuration, plan)
+  const chain = await buildChain(configuration, plan)
   closing.add(() => chain.close(() => {}))
   // What would be ordered, or made, cannot be wrong yet.
   const isOfFiles = !settings.enableAcme && settings.tlsCertFiles[0] !== SELF_SIGNED

@@ -1,8 +1,7 @@
 import { parseBackend } from '../../adapters/registry/static.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { joinName } from '../../core/route.ts'
-import type { Configuration } from './load.ts'
-import type { ServiceEntry } from './types.ts'
+import type { Configuration, ServiceEntry } from './types.ts'
 
 /** The services a configuration lists, by full name: those of `--backend`, and those of `mx.yaml` that no flag replaces. */
 export function listServices({ settings, config }: Configuration): readonly Service[] {

@@ -2,9 +2,10 @@ import type { Service } from '../../core/contracts/registry.ts'
 import { joinName } from '../../core/route.ts'
 import { readOtlpVariables } from '../../core/tracing/otlp-variables.ts'
 import { nameResolver } from '../gateway/find-resolver.ts'
-import type { Command, Settings } from '../settings/settings.ts'
+import type { ServerCommand } from '../settings/setting.ts'
+import type { Settings } from '../settings/settings.ts'
 import { listServices } from './configured-services.ts'
-import type { Configuration } from './load.ts'
+import type { Configuration } from './types.ts'
 
 const VARIABLE = /^MX_/
 const BY_HOST_OR_TOPIC: ReadonlySet<string> = new Set(['host', 'subdomain', 'event'])
@@ -13,7 +14,7 @@ const VERSION = /^v\d+$/
 /** What is right in a configuration and yet may not be what was meant, a line each for the log. */
 export function lintConfiguration(
   configuration: Configuration,
-  command: Command = 'api',
+  command: ServerCommand = 'api',
 ): readonly string[] {
   const { settings } = configuration
   const { handler, registry, broker } = settings

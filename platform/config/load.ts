@@ -1,30 +1,21 @@
-import { existsSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { planPlugins } from '../plugins/plan.ts'
-import { checkServer, readProfile } from '../settings/command.ts'
+import { readProfile } from '../settings/command.ts'
 import { readEnvironment } from '../settings/env.ts'
-import { type Command, SETTINGS, type Settings } from '../settings/settings.ts'
+import type { ServerCommand } from '../settings/setting.ts'
+import { SETTINGS, type Settings, type SettingsInput } from '../settings/settings.ts'
 import {
-  findWrongValues,
+  findInvalidValues,
   mergeInputs,
   mergeSettings,
   SETTING_KEYS,
   SettingsError,
-  type SettingsInput,
 } from '../settings/sources.ts'
-import { type ConfigFile, NO_CONFIG } from './types.ts'
+import { validatePorts, validateServer } from '../settings/validate.ts'
+import { type ConfigFile, type Configuration, NO_CONFIG } from './types.ts'
 
 /** Used when it lies in the working folder and no other is named. */
 const DEFAULT_FILE = 'mx.yaml'
-
-/** What a command was told, by whomever: flags, environment, configuration file. */
-export interface Configuration {
-  readonly settings: Settings
-  readonly config: ConfigFile
-  /** What somebody set, and where; the other settings are those of the profile, or have their defaults. */
-  readonly given: SettingsInput
-  /** As named, or undefined when there is none. */
-  readonly file: string | undefined
-}
 
 /**
  * Reads everything again. Flags win over the environment, that over the file, that over the profile, that over defaults.
@@ -42,7 +33,7 @@ export type LoadConfiguration = (text?: string) => Promise<Configuration>
 export function configurationFrom(
   flags: SettingsInput,
   env: NodeJS.ProcessEnv,
-  command: Command = 'api',
+  command: ServerCommand = 'api',
   problems: readonly string[] = [],
 ): LoadConfiguration {
   const environment = readEnvironment(env, command)
@@ -50,14 +41,16 @@ export function configurationFrom(
   // Once used it is required: a file that vanishes is an accident, not the wish to serve nothing.
   let file = named
   return async (text) => {
-    if (text === undefined) file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
+    // A link whose target is missing is a mistake, not the absence of a file.
+    if (text === undefined && lstatSync(DEFAULT_FILE, { throwIfNoEntry: false }) !== undefined)
+      file ??= DEFAULT_FILE
     const others = mergeInputs(flags, environment)
     const config =
       file === undefined || text === ''
         ? NO_CONFIG
         : await read({ file, text }, command, others, problems)
     const given = mergeInputs(flags, environment, config.settings)
-    if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
+    if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(given)])
     const configuration = { settings: merge(given, command), config, given, file }
     planPlugins(configuration)
     return configuration
@@ -71,7 +64,7 @@ export function configurationFrom(
  */
 async function read(
   { file, text }: { readonly file: string; readonly text: string | undefined },
-  command: Command,
+  command: ServerCommand,
   others: SettingsInput,
   problems: readonly string[],
 ): Promise<ConfigFile> {
@@ -80,19 +73,24 @@ async function read(
     return text === undefined ? await readConfig(file, command) : parseConfig(text, file, command)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    const all = [...problems, ...error.problems, ...findWrongValues(others)]
+    const all = [...problems, ...error.problems, ...findInvalidValues(others)]
     throw new SettingsError(all, { cause: error })
   }
 }
 
-function merge(given: SettingsInput, command: Command): Settings {
-  if (command === 'api') return mergeSettings(given)
-  const wrong = findWrongValues(given)
+function merge(given: SettingsInput, command: ServerCommand): Settings {
+  if (command === 'api') {
+    const settings = mergeSettings(given)
+    const problems = validatePorts(settings, given, command)
+    if (problems.length > 0) throw new SettingsError(problems)
+    return settings
+  }
+  const wrong = findInvalidValues(given)
   if (wrong.length > 0) throw new SettingsError(wrong)
   const profile = given.get('profile')
   const named = mergeSettings(profile === undefined ? new Map() : new Map([['profile', profile]]))
   const settings = mergeSettings(given, readProfile(named.profile))
-  const problems = checkServer(settings, given)
+  const problems = validateServer(settings, given)
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
 }

@@ -1,15 +1,16 @@
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { isMap, isSeq } from 'yaml'
 import { toService } from '../../adapters/registry/static.ts'
 import type { Node } from '../../core/contracts/registry.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import { type Command, SETTINGS, type Settings } from '../settings/settings.ts'
+import type { ServerCommand } from '../settings/setting.ts'
+import { SETTINGS, type SettingInput, type Settings } from '../settings/settings.ts'
 import {
   explainElsewhere,
   findSetting,
   keysOf,
-  type SettingInput,
   SettingsError,
   splitList,
 } from '../settings/sources.ts'
@@ -34,21 +35,38 @@ const NO_FILE = /^(?:on|off|true|false|self-signed|~(?:\/.*)?)$/s
  *
  * @throws {SettingsError} with file, line, column and reason of every problem.
  */
-export async function readConfig(file: string, command: Command = 'api'): Promise<ConfigFile> {
+export async function readConfig(
+  file: string,
+  command: ServerCommand = 'api',
+): Promise<ConfigFile> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
-    throw new SettingsError(
-      [`configuration file ${file} cannot be read: ${(error as Error).message}`],
-      { cause: error },
-    )
+    const target = findMissingTarget(file)
+    const reason =
+      target === undefined
+        ? (error as Error).message
+        : `it links to ${target}, which does not exist`
+    throw new SettingsError([`configuration file ${file} cannot be read: ${reason}`], {
+      cause: error,
+    })
   }
   return parseConfig(text, file, command)
 }
 
+/** The target of a symbolic link that leads nowhere. */
+function findMissingTarget(file: string): string | undefined {
+  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()
+  return isLink && !existsSync(file) ? readlinkSync(file) : undefined
+}
+
 /** {@link readConfig} of a text; `file` is what errors call it. */
-export function parseConfig(text: string, file: string, command: Command = 'api'): ConfigFile {
+export function parseConfig(
+  text: string,
+  file: string,
+  command: ServerCommand = 'api',
+): ConfigFile {
   const source = new YamlSource(text, file)
   // A text that is no YAML would only give more, misleading problems.
   if (source.problems.length > 0) throw new SettingsError(source.problems)
@@ -57,6 +75,8 @@ export function parseConfig(text: string, file: string, command: Command = 'api'
   let services: readonly ServiceEntry[] = []
   let plugins: readonly PluginEntry[] | undefined
   const { root } = source
+  // Once: every key is unknown where the file belongs to a service.
+  let hint = `: 'mx ${command} --help' lists the settings. If the file belongs to a service, start mx ${command} in another folder or with --config`
   if (root === undefined) {
     // Most likely it is being written: taken for a configuration it would end every service.
     source.report(root, 'the file holds no setting; write one, or remove it')
@@ -68,8 +88,10 @@ export function parseConfig(text: string, file: string, command: Command = 'api'
       key === undefined ? undefined : (explainElsewhere(key, command) ?? SETTINGS[key].notInFile)
     if (entry.name === 'services') services = readServices(source, entry)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
-    else if (key === undefined) source.report(entry.key, unknownKey(entry.name, toKeys(command)))
-    else if (elsewhere !== undefined)
+    else if (key === undefined) {
+      source.report(entry.key, unknownKey(entry.name, toKeys(command), hint))
+      hint = ''
+    } else if (elsewhere !== undefined)
       source.report(entry.key, `"${entry.name}" is no key of this file: ${elsewhere}`)
     else if (settings.has(key))
       source.report(entry.key, `key "${SETTINGS[key].name}" stands here twice`)
@@ -88,7 +110,7 @@ function readSetting(
   { key: keyNode, value }: YamlEntry,
   folder: string,
 ): SettingInput | undefined {
-  const { name, kind, form, parse } = SETTINGS[key]
+  const { name, kind, placeholder, parse } = SETTINGS[key]
   const isList = kind === 'list' && isSeq(source.follow(value))
   const single = source.text(value)
   if (!isList && single === undefined) {
@@ -96,8 +118,8 @@ function readSetting(
     source.report(
       value ?? keyNode,
       source.follow(value) === undefined
-        ? `${name} needs a value (${form})`
-        : `${name} must be ${kind === 'list' ? 'a list' : 'one value'} (${form}), got ${got}`,
+        ? `${name} needs a value (${placeholder})`
+        : `${name} must be ${kind === 'list' ? 'a list' : 'one value'} (${placeholder}), got ${got}`,
     )
     return undefined
   }
@@ -145,7 +167,11 @@ function readService(source: YamlSource, { key, name, value }: YamlEntry): Servi
       else if (entry.name === 'keep_alive') keepAliveMs = readMs(source, 'keepAliveMs', entry)
       else if (entry.name === 'max_connection_age')
         maxConnectionAgeMs = readMs(source, 'maxConnectionAgeMs', entry)
-      else source.report(entry.key, unknownKey(entry.name, SERVICE_KEYS))
+      else
+        source.report(
+          entry.key,
+          unknownKey(entry.name, SERVICE_KEYS, `, the keys are ${SERVICE_KEYS.join(', ')}`),
+        )
     }
   }
   const texts =
@@ -238,12 +264,12 @@ function locate(specifier: string, folder: string): string {
   return /^\.{0,2}\//.test(specifier) ? resolve(folder, specifier) : specifier
 }
 
-function toKeys(command: Command): readonly string[] {
+function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
   return ['services', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
 }
 
-function unknownKey(name: string, known: readonly string[]): string {
+function unknownKey(name: string, known: readonly string[], hint: string): string {
   const meant = suggest(name, known)
-  return `unknown key "${name}", ${meant === undefined ? `the keys are ${known.join(', ')}` : `did you mean "${meant}"?`}`
+  return `unknown key "${name}"${meant === undefined ? hint : `, did you mean "${meant}"?`}`
 }

@@ -1,5 +1,5 @@
 import type { TObject } from '../../core/schema.ts'
-import { REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
+import { hasSecretPart, REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
 
 interface Part {
   readonly writeOnly?: boolean
@@ -32,7 +32,7 @@ function mask(name: string, value: unknown, part: Part): unknown {
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => [key, mask(key, each, findPart(part, key))]),
     )
-  if (holdsSecret(part)) return REDACTED
+  if (hasSecretPart(part)) return REDACTED
   if (Array.isArray(value)) return value.map((each) => mask(name, each, part.items ?? {}))
   if (typeof value !== 'string') return value
   return SECRET_NAME.test(name) ? REDACTED : redactUserinfo(value)
@@ -42,12 +42,7 @@ function mask(name: string, value: unknown, part: Part): unknown {
 function findPart(schema: Part | undefined, name: string): Part {
   const own = schema?.properties
   if (own !== undefined && Object.hasOwn(own, name)) return own[name]!
-  return holdsSecret(schema) ? { writeOnly: true } : {}
-}
-
-function holdsSecret(part: unknown): boolean {
-  if (typeof part !== 'object' || part === null) return false
-  return (part as Part).writeOnly === true || Object.values(part).some(holdsSecret)
+  return hasSecretPart(schema) ? { writeOnly: true } : {}
 }
 
 /** Text, or what holds some. */

@@ -1,6 +1,7 @@
 import type { Log } from '../process/log.ts'
 import { SettingsError } from '../settings/sources.ts'
-import type { Configuration, LoadConfiguration } from './load.ts'
+import type { LoadConfiguration } from './load.ts'
+import type { Configuration } from './types.ts'
 
 /**
  * Makes the function that reads the configuration again and hands it on. What does not validate is

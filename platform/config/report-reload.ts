@@ -4,7 +4,7 @@ import { SETTINGS, type Settings } from '../settings/settings.ts'
 import { SETTING_KEYS } from '../settings/sources.ts'
 import { listConfiguredServices, listServices, SERVICE_SETTINGS } from './configured-services.ts'
 import { lintConfiguration } from './lint.ts'
-import type { Configuration } from './load.ts'
+import type { Configuration } from './types.ts'
 
 /** Tells what a reload changed, and which settings it could not. */
 export function reportReload(

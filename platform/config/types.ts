@@ -1,4 +1,4 @@
-import type { SettingsInput } from '../settings/sources.ts'
+import type { Settings, SettingsInput } from '../settings/settings.ts'
 
 /** A service of `services:`. */
 export interface ServiceEntry {
@@ -43,4 +43,14 @@ export const NO_CONFIG: ConfigFile = {
   services: [],
   plugins: undefined,
   text: '',
+}
+
+/** What a command was told, by whomever: flags, environment, configuration file. */
+export interface Configuration {
+  readonly settings: Settings
+  readonly config: ConfigFile
+  /** What somebody set, and where; the other settings are those of the profile, or have their defaults. */
+  readonly given: SettingsInput
+  /** As named, or undefined when there is none. */
+  readonly file: string | undefined
 }

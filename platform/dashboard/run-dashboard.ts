@@ -7,7 +7,7 @@ import type { PlannedPlugin } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'
 import { handleSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
 import { readVersion } from '../process/version.ts'
-import { type Address, formatAddress } from '../settings/values.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
 import { type Dashboard, type DashboardOptions, startDashboard } from './dashboard.ts'
 
 export interface LoneDashboardOptions extends Pick<DashboardOptions, 'idleTimeoutMs' | 'maxAgeMs'> {

@@ -1,6 +1,6 @@
 import type { Log } from '../process/log.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Address, formatAddress } from '../settings/values.ts'
 
 /** What is shown once the gateway serves. */
 export interface BannerFacts {
@@ -41,8 +41,8 @@ export function hasTerminal(log: Log): boolean {
 
 /** The lines for a terminal. Exported for its test. */
 export function formatBanner(facts: BannerFacts): string {
-  const { url, ...fields } = toFields(facts)
-  return formatFacts(`mx ${facts.version} gateway on ${url}`, fields)
+  const { url, version, ...fields } = toFields(facts)
+  return formatFacts(`mx ${version} gateway on ${url}`, fields)
 }
 
 /** A title, and a line for each fact that is one. */

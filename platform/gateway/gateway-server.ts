@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import type { Chain } from '../../core/chain.ts'
 import type { Authorizer } from '../../core/contracts/auth.ts'
@@ -17,11 +16,12 @@ import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import { createClosing, type Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { settlesWithin, untilAborted } from '../../lib/async/timeout.ts'
 import { openTracer } from '../../sdk/tracing/open-tracer.ts'
 import { listNames, listServices } from '../config/configured-services.ts'
-import { type Configuration, keepFixed } from '../config/load.ts'
+import { keepFixed } from '../config/load.ts'
 import { reportReload } from '../config/report-reload.ts'
+import type { Configuration } from '../config/types.ts'
 import { type PlannedPlugin, planPlugins } from '../plugins/plan.ts'
 import { budgetBackends, capConnections, readFileLimit } from '../process/file-limit.ts'
 import type { Log } from '../process/log.ts'
@@ -195,7 +195,7 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
     closing,
   )
   const { routing, registry, problem, buildChain } = deciding
-  const { chain } = await buildChain(configuration, plan)
+  const chain = await buildChain(configuration, plan)
 
   const gateway = new Gateway({
     chain,
@@ -206,7 +206,8 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
   closing.add(() => gateway.close())
   const tls = options.tls ?? (await openOwnTls(settings, log, closing))
   const clientCa = options.clientCa ?? openOwnClientCa(settings, log, closing)
-  if (routing.ready !== undefined) await orAborted(routing.ready, options.signal)
+  if (routing.ready !== undefined)
+    await (options.signal ? untilAborted(routing.ready, options.signal) : routing.ready)
   options.signal?.throwIfAborted()
   const listener = await openListeners(
     settings,
@@ -216,10 +217,7 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
       clientCa,
       maxConnections,
       maxMessageBytes: settings.maxMessageBytes,
-      maxClientSockets:
-        settings.maxClientWebSockets === 'auto'
-          ? toClientSocketsMax(settings.maxMessageBytes)
-          : settings.maxClientWebSockets,
+      maxClientSockets: toClientSocketsMax(settings.maxClientWebSockets, settings.maxMessageBytes),
       clientKeepAliveMs: settings.clientKeepAliveMs,
       onUnreadable: () =>
         log.warn(
@@ -247,7 +245,7 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
     // Whatever can be wrong comes first: a refused configuration has changed nothing.
     const nextPlan = planPlugins(merged)
     const services = listServices(merged)
-    const { chain } = await buildChain(merged, nextPlan)
+    const chain = await buildChain(merged, nextPlan)
     const before = current
     current = merged
     asked = next.settings
@@ -315,12 +313,6 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
     drain,
     close: closing.close,
   }
-}
-
-/** Waits no longer than until the signal aborts. */
-function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<unknown> {
-  if (signal === undefined) return work
-  return Promise.race([work, once(signal, 'abort')])
 }
 
 async function openSinks(settings: Settings, log: Log, closing: Disposer): Promise<EventSinks> {

@@ -26,8 +26,6 @@ export interface HandlerContext {
 export interface Forwarding {
   readonly route: Step
   readonly handle: Step
-  /** Name of the handler that a routed exchange goes to. */
-  readonly handlerOf: (x: Exchange) => string
   /** Closes the handlers in use. */
   readonly close: () => Promise<void>
 }
@@ -89,7 +87,8 @@ export function createForwarding(
   const checkSlashes = createSlashCheck(settings)
   const arrive = (x: Exchange): void => {
     if (x.route === undefined) return
-    x.proxied = PROXIES.has(choose(x).name)
+    x.handler = choose(x)
+    x.proxied = PROXIES.has(x.handler.name)
     checkSlashes?.(x)
   }
   return {
@@ -97,8 +96,7 @@ export function createForwarding(
       const pending = isCall(x) ? explicit.route(x) : route(x)
       return pending === undefined ? arrive(x) : pending.then(() => arrive(x))
     },
-    handle: (x) => choose(x).handle(x),
-    handlerOf: (x) => choose(x).name,
+    handle: (x) => x.handler!.handle(x),
     close: async () => {
       for (const { close } of built.values()) await close?.()
     },

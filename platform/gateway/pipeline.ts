@@ -4,15 +4,14 @@ import type { Registry, Service } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import type { Tracer } from '../../core/contracts/tracer.ts'
 import { createEgressPolicy, type EgressPolicy } from '../../core/egress/egress-policy.ts'
-import type { Exchange } from '../../core/exchange.ts'
 import { dashboardCookie } from '../../core/http/dashboard-cookie.ts'
 import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { isServerText } from '../../sdk/auth/credentials.ts'
-import { findServiceTokens } from '../../sdk/internal/tokens.ts'
+import { findInternals } from '../../sdk/internal/internals.ts'
 import { listNames, listServices } from '../config/configured-services.ts'
-import type { Configuration } from '../config/load.ts'
+import type { Configuration } from '../config/types.ts'
 import { buildPlugins } from '../plugins/build.ts'
 import type { PlannedPlugin } from '../plugins/plan.ts'
 import type { Log } from '../process/log.ts'
@@ -57,13 +56,7 @@ export interface Pipeline {
    *
    * @throws {SettingsError} when a plugin cannot be built.
    */
-  readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<BuiltChain>
-}
-
-export interface BuiltChain {
-  readonly chain: Chain
-  /** Name of the handler that a routed exchange goes to. */
-  readonly handlerOf: (x: Exchange) => string
+  readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<Chain>
 }
 
 /** @throws {Error} when the registry can never be asked. What is opened is closed by `closing`. */
@@ -120,7 +113,7 @@ export async function openPipeline(options: DecidingOptions, closing: Disposer):
         await chain.close(onFault)
         await forwarding.close()
       }
-      return { chain: { ...chain, close }, handlerOf: forwarding.handlerOf }
+      return { ...chain, close }
     },
   }
 }
@@ -134,5 +127,5 @@ async function openTokens(settings: Settings, closing: Disposer): Promise<TokenS
     settings,
   )
   closing.add(() => client.close())
-  return findServiceTokens(client)
+  return findInternals(client)?.tokens
 }

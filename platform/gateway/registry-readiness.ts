@@ -1,8 +1,7 @@
 import type { Registry } from '../../core/contracts/registry.ts'
 import { isAccessDenied } from '../../core/registry/errors.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { settlesWithin, withTimeout } from '../../lib/async/timeout.ts'
 
 /** A question not answered by then is put anew, the next time somebody wants to know. */
 const ANSWER_MS = 5000

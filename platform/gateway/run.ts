@@ -1,22 +1,18 @@
 import cluster, { type Worker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/timeout.ts'
 import { readAll } from '../admin/metrics/read-all.ts'
 import { createWorkerMetrics } from '../admin/metrics/worker-metrics.ts'
 import { createProcessAdmin } from '../admin/process-admin.ts'
 import { createWorkerReadiness } from '../admin/worker-readiness.ts'
 import { listNames } from '../config/configured-services.ts'
 import { lintConfiguration } from '../config/lint.ts'
-import {
-  type Configuration,
-  configurationFrom,
-  keepFixed,
-  type LoadConfiguration,
-} from '../config/load.ts'
+import { configurationFrom, keepFixed, type LoadConfiguration } from '../config/load.ts'
 import { type Reloading, reloadOnChange } from '../config/reload-on-change.ts'
 import { createReloader, logRejection } from '../config/reloader.ts'
 import { reportReload } from '../config/report-reload.ts'
+import type { Configuration } from '../config/types.ts'
 import { pluginFiles } from '../plugins/load.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'
@@ -25,8 +21,8 @@ import { endAfter, handleSignals, logUncaughtExceptions, logWarnings } from '../
 import { readVersion } from '../process/version.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
+import { type Address, parseBindAddress } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Address, parseAddress } from '../settings/values.ts'
 import { HOME_FOLDER, openTls } from '../tls/open.ts'
 import { serveIpc } from '../workers/ipc-rpc.ts'
 import { publishLastGood, requestLastGood, storeLastGood } from '../workers/last-good-config.ts'
@@ -58,11 +54,11 @@ export async function runApi(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<Address | undefined> {
-  const { given, problems } = parseFlags(words)
-  const load = configurationFrom(given, env, 'api', problems)
+  const { flags, problems } = parseFlags(words)
+  const load = configurationFrom(flags, env, 'api', problems)
   const shared = env[ADDRESS_VARIABLE]
   if (cluster.isWorker && shared !== undefined)
-    return runWorker(load, parseAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
+    return runWorker(load, parseBindAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
   const configuration = await load()
   const { settings } = configuration
   const log = openLog(settings)
@@ -221,7 +217,7 @@ async function runWorker(
   address: Address,
   http2: string | undefined,
 ): Promise<Address> {
-  const http2Address = http2 === undefined ? undefined : parseAddress(http2)
+  const http2Address = http2 === undefined ? undefined : parseBindAddress(http2)
   const loadShared: LoadConfiguration = async (text) => {
     const { settings, ...rest } = await load(text)
     return { ...rest, settings: { ...settings, address, http2Address } }

@@ -6,7 +6,7 @@ import type { EjectionOptions } from '../../core/upstream/outlier-detection.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import type { PoolAddress, UpstreamOptions } from '../../core/upstream/upstream.ts'
 import { listConfiguredServices } from '../config/configured-services.ts'
-import type { Configuration } from '../config/load.ts'
+import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
 import type { Settings } from '../settings/settings.ts'
 

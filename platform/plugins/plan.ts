@@ -1,7 +1,7 @@
 import { isAbsolute, relative, resolve } from 'node:path'
-import type { Configuration } from '../config/load.ts'
-import { SETTINGS } from '../settings/settings.ts'
-import { SettingsError, type SettingsInput } from '../settings/sources.ts'
+import type { Configuration } from '../config/types.ts'
+import { SETTINGS, type SettingsInput } from '../settings/settings.ts'
+import { SettingsError } from '../settings/sources.ts'
 import { DEFAULT_PLUGINS, type DefaultPlugin } from './defaults.ts'
 
 /** A plugin to build. */

@@ -1,7 +1,7 @@
 import { toFolderPath } from '../server/files/data-folder.ts'
 import { findLockOwner } from '../server/files/folder-lock.ts'
+import { formatAddress } from '../settings/parse/address.ts'
 import { SETTINGS, type Settings } from '../settings/settings.ts'
-import { formatAddress } from '../settings/values.ts'
 import { claimPort } from './port.ts'
 
 const KEYS = ['address', 'http2Address', 'proxyAddress', 'webAddress'] as const

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { formatLogLine, hasColors, isTerminal, type LogEntry } from '../../lib/log/format-line.ts'
 import { guardLog } from '../../lib/log/safe-log.ts'
-import type { LogLevel } from '../settings/settings.ts'
+import type { LogLevel } from '../settings/table/log.ts'
 
 /** The gateway's log: what operators should know, never a request's content. On standard error. */
 export type Log = Logger

@@ -1,5 +1,5 @@
-import { claimPort as claim } from '../../core/listener/probe-port.ts'
-import { type Address, formatAddress } from '../settings/values.ts'
+import { probePort } from '../../core/listener/probe-port.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
 
 /**
  * Makes sure that nobody listens on an address, another gateway with shared port included,
@@ -10,7 +10,7 @@ import { type Address, formatAddress } from '../settings/values.ts'
  */
 export async function claimPort({ host, port }: Address, setting = 'address'): Promise<number> {
   try {
-    return await claim(host, port)
+    return await probePort(host, port)
   } catch (error) {
     const { cause } = error as Error
     throw new Error(explainListenError(cause as NodeJS.ErrnoException, { host, port }, setting), {

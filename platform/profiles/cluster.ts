@@ -1,4 +1,4 @@
-import type { Profile } from '../profiles.ts'
+import type { Profile } from './profile.ts'
 
 export const cluster: Profile = {
   description: 'many machines: Consul, NATS with JetStream, PostgreSQL',

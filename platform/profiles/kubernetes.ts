@@ -1,4 +1,4 @@
-import type { Profile } from '../profiles.ts'
+import type { Profile } from './profile.ts'
 
 export const kubernetes: Profile = {
   description: 'a Kubernetes namespace: its Services, NATS with JetStream, PostgreSQL',

@@ -1,4 +1,4 @@
-import type { Profile } from '../profiles.ts'
+import type { Profile } from './profile.ts'
 
 export const local: Profile = {
   description: 'one machine: nothing to install, state in files, reached from this machine only',

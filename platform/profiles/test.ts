@@ -1,4 +1,4 @@
-import type { Profile } from '../profiles.ts'
+import type { Profile } from './profile.ts'
 
 export const test: Profile = {
   description: 'everything in memory, gone with the process',

@@ -1,18 +1,20 @@
 import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { toClientSocketsMax } from '../../core/listener/websocket/client-sockets.ts'
 import { PROXY_ID } from '../../core/rpc/hops.ts'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { MESSAGE_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
+import { settlesWithin } from '../../lib/async/timeout.ts'
 import { type CidrSet, createAddressSet } from '../../lib/net/cidr-set.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
 import type { ServiceHost } from '../../sdk/service/shared-port.ts'
-import type { Configuration } from '../config/load.ts'
+import type { Configuration } from '../config/types.ts'
 import { logOutage } from '../gateway/log-outage.ts'
 import type { Domains } from '../gateway/routing/domains.ts'
 import { createUpstreams } from '../gateway/upstreams.ts'
 import type { Log } from '../process/log.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
-import { type Address, formatAddress } from '../settings/values.ts'
 import { createProxyFinder } from './resolve-upstream.ts'
 import { openRpcProxy, type RpcProxy } from './rpc-proxy.ts'
 
@@ -81,7 +83,14 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
     log,
     gate,
     isTrusted: (address) => trusted.look(address).inside,
-    limits: { maxConnections: Math.floor(fileLimit / 2) },
+    limits: {
+      maxConnections: Math.floor(fileLimit / 2),
+      // A lower limit for clients of the gateway does not apply: services of this machine share an address.
+      maxClientSockets: Math.max(
+        toClientSocketsMax('auto', MESSAGE_MAX_BYTES),
+        toClientSocketsMax(settings.maxClientWebSockets, MESSAGE_MAX_BYTES),
+      ),
+    },
     ...(settings.listener === 'node' && { listener: 'node' }),
   }).catch((error: unknown) => {
     finder.close()

@@ -4,9 +4,9 @@ import { GatewayError } from '../../core/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { type Accounts, SECRET_MIN } from '../../services/auth/accounts/accounts.ts'
 import type { AuditRecord } from '../../services/auth/audit.ts'
+import { type Address, formatAddress, isLoopback } from '../settings/parse/address.ts'
 import { SETTINGS, type Settings } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
-import { type Address, formatAddress, isLoopback } from '../settings/values.ts'
 import { readPrivateFile, removeFile, writePrivateFile } from './files/private-file.ts'
 
 /** The password of the account `admin`, made at the first start: told once. */

@@ -21,6 +21,7 @@ import { createConfigService } from '../../services/config/service.ts'
 import { AUDIT_TOPIC } from '../../services/events/reserved.ts'
 import { createEventsService, type EventsService } from '../../services/events/service.ts'
 import { type ApiServiceOptions, createApiService } from '../../services/gateway/service.ts'
+import { createKnownServices } from '../../services/network/known-services.ts'
 import { createNetworkService } from '../../services/network/service.ts'
 import { createRegistryService } from '../../services/registry/service.ts'
 import { createRuntimeService } from '../../services/runtime/service.ts'
@@ -55,7 +56,7 @@ export interface BuiltInContext {
   readonly broker: CheckedBroker
   readonly network: Network
   /** Learns which services the runtime is to run. */
-  readonly expected: Pick<ExpectedServices, 'add' | 'remove'>
+  readonly expected: Pick<ExpectedServices, 'add' | 'remove' | 'listKnown' | 'restore' | 'watch'>
   readonly gateway: GatewayPart
   readonly host: ServiceHost
   /** Decides who may call them from outside. */
@@ -282,9 +283,12 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
   const isProcess = settings.runtime === 'process'
   const hidden = context.ownFolder ?? folder
   const isolation = isProcess ? openIsolation({ settings, folder, hidden, log }) : undefined
-  const { close, ...rest } = createRuntimeService({
+  const { store } = made.store!
+  const { expected } = context
+  const known = createKnownServices({ store, key: `${network.id}:runtime`, source: expected, log })
+  const { begin, close, ...rest } = createRuntimeService({
     ...{ ...toOptions('runtime', context), folder, log },
-    store: made.store!.store,
+    store,
     runtime: await openRuntime({ settings, registries, folder, isolation, log }),
     namespaces: settings.runtimeNamespaces,
     ...(isolation !== undefined && { isolation }),
@@ -302,18 +306,20 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
     },
     reachedAt: host.address,
     onExpected: ({ namespace, name, version, protocol }, isExpected) => {
-      if (!isExpected) return context.expected.remove(namespace, { name, version })
+      if (!isExpected) return expected.remove(namespace, { name, version })
       const described = describeHttpProgram({ name, version })
-      context.expected.add(
-        namespace,
-        protocol === 'http' ? described : { ...described, endpoints: [] },
-      )
+      expected.add(namespace, protocol === 'http' ? described : { ...described, endpoints: [] })
     },
     events: (event) => keepEvent({ namespace: DEFAULT_NAMESPACE, topic: 'runtime' }, event, made),
   })
   return {
     ...rest,
+    async begin() {
+      await begin()
+      await known.open()
+    },
     async close() {
+      await known.close()
       await close()
       await kept?.close()
     },

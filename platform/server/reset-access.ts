@@ -41,8 +41,8 @@ export async function resetAccessOffline(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<AccessReset> {
-  const { given, problems } = parseFlags(words, 'server')
-  const { settings } = await configurationFrom(given, env, 'server', problems)()
+  const { flags, problems } = parseFlags(words, 'server')
+  const { settings } = await configurationFrom(flags, env, 'server', problems)()
   if (settings.store === 'memory')
     throw new Error(
       'the store is in memory (--store=memory): restart the server, which begins with new accounts and rules',

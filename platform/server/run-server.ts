@@ -10,7 +10,7 @@ import { createLog } from '../process/log.ts'
 import { handleSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
-import { parseAddress } from '../settings/values.ts'
+import { parseBindAddress } from '../settings/parse/address.ts'
 import { restartOnSigusr2 } from '../workers/on-sigusr2.ts'
 import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
@@ -25,8 +25,8 @@ export async function runServer(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<Server | undefined> {
-  const { given, problems } = parseFlags(words, 'server')
-  const load = configurationFrom(given, env, 'server', problems)
+  const { flags, problems } = parseFlags(words, 'server')
+  const load = configurationFrom(flags, env, 'server', problems)
   const configuration = await load()
   const { settings, file } = configuration
   const log = createLog(settings.logLevel)
@@ -38,7 +38,7 @@ export async function runServer(
     startServer({
       ...{ configuration, log, signal: stopper.signal },
       canShowPassword: hasTerminal(log),
-      listeners: () => (admin.url === undefined ? [] : [parseAddress(new URL(admin.url).host)]),
+      listeners: () => (admin.url === undefined ? [] : [parseBindAddress(new URL(admin.url).host)]),
     }),
   )
   let watched: Reloading | undefined

@@ -1,9 +1,11 @@
-import { hideSecret } from '../../lib/text/redact-url.ts'
-import type { Configuration } from '../config/load.ts'
+import { isWildcardHost } from '../../core/http/wildcard-host.ts'
+import { redactUrl } from '../../lib/text/redact.ts'
+import type { Configuration } from '../config/types.ts'
 import { formatFacts, hasTerminal } from '../gateway/banner.ts'
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
-import { formatAddress } from '../settings/values.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
+import { SETTINGS } from '../settings/settings.ts'
 import type { Server } from './server.ts'
 
 /** Not for a shell: zsh expands `[::]`. */
@@ -44,11 +46,19 @@ export function formatServerBanner(
     gateway,
     'rpc proxy': proxy,
     ...fields,
-    'log in': 'mx login admin',
+    'log in': formatLogin(server.proxyAddress),
     password: formatPassword(server),
     'stands on': `${registry} (registry), ${store} (store), ${broker} (broker), ${events} (events)`,
     'try it': `curl ${gateway.replace(WILDCARD_AUTHORITY, 'localhost')}/`,
   })
+}
+
+/** The commands that log in to this server: the environment `local` has the default address of the proxy. */
+function formatLogin({ host, port }: Address): string {
+  const address = formatAddress({ host: isWildcardHost(host) ? '127.0.0.1' : host, port })
+  const login = 'mx login admin'
+  if (address === SETTINGS.proxyAddress.default) return login
+  return `mx env add local ${address.includes('[') ? `'${address}'` : address} && ${login}`
 }
 
 /** The initial password of `admin`, at the first start only. */
@@ -75,10 +85,10 @@ function toFields(server: ServerBannerInput, { settings, file }: Configuration) 
     profile,
     state: server.folder ?? 'none in files',
     services: server.services,
-    registry: hideSecret(registry),
-    store: hideSecret(store),
-    broker: hideSecret(broker),
-    events: hideSecret(events),
+    registry: redactUrl(registry),
+    store: redactUrl(store),
+    broker: redactUrl(broker),
+    events: redactUrl(events),
     config: file,
   }
 }

@@ -3,8 +3,8 @@ import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
-import { hideSecret } from '../../lib/text/redact-url.ts'
+import { withTimeout } from '../../lib/async/timeout.ts'
+import { redactUrl } from '../../lib/text/redact.ts'
 import type { Domains } from '../gateway/routing/domains.ts'
 import { withLocalServices } from './with-local-services.ts'
 
@@ -88,7 +88,7 @@ export async function openServerRegistries(
         await withTimeout(Promise.resolve(registry.listServices()), CHECK_MS)
       } catch (error) {
         const reason = (error as Error).message
-        throw new Error(`the registry ${hideSecret(text)} cannot be used: ${reason}`, {
+        throw new Error(`the registry ${redactUrl(text)} cannot be used: ${reason}`, {
           cause: error,
         })
       }

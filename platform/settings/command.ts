@@ -1,11 +1,11 @@
-import { isWildcardHost } from '../../core/http/wildcard-host.ts'
-import { PROFILES, type ProfileName } from '../profiles.ts'
-import { type Command, SETTINGS, type Setting, type Settings } from './settings.ts'
-import { keysOf, type SettingInput, type SettingsInput, splitList } from './sources.ts'
-import { type Address, formatAddress } from './values.ts'
+import { PROFILES } from '../profiles.ts'
+import type { ServerCommand, Setting } from './setting.ts'
+import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from './settings.ts'
+import { keysOf, splitList } from './sources.ts'
+import type { ProfileName } from './table/process.ts'
 
-/** The settings of a command as it has them, in table order; of `mx server` with the defaults of the profile `local`. */
-export function listSettings(command: Command): readonly Setting<unknown>[] {
+/** The settings of a command, in table order; those of `mx server` with the defaults of the profile `local`. */
+export function listSettings(command: ServerCommand): readonly Setting<unknown>[] {
   return keysOf(command).map((key) => {
     const { inServer, ...setting } = SETTINGS[key]
     if (command === 'api') return setting
@@ -14,48 +14,15 @@ export function listSettings(command: Command): readonly Setting<unknown>[] {
   })
 }
 
-/** What `mx server` is told by its profile, and by itself, where nobody says anything. */
+/** The defaults of `mx server` with a profile. */
 export function readProfile(name: ProfileName): SettingsInput {
-  const given = new Map<keyof Settings, SettingInput>()
+  const inputs = new Map<keyof Settings, SettingInput>()
   for (const key of keysOf('server')) {
     const { kind, inServer } = SETTINGS[key]
     const text = PROFILES[name].settings[key] ?? inServer?.default
     if (text === undefined) continue
     const values = kind === 'list' ? splitList(key, text) : [text]
-    given.set(key, { source: `profile ${name}: ${SETTINGS[key].name}`, values })
+    inputs.set(key, { source: `profile ${name}: ${SETTINGS[key].name}`, values })
   }
-  return given
-}
-
-/** What is wrong with settings of `mx server` that are right each by itself, a line each. */
-export function checkServer(settings: Settings, given: SettingsInput): readonly string[] {
-  const problems: string[] = []
-  const sourceOf = (key: keyof Settings): string => given.get(key)?.source ?? SETTINGS[key].name
-  const { registry, store, configSecretKey } = settings
-  if (registry === 'static' || /^mxs?:/.test(registry))
-    problems.push(
-      `${sourceOf('registry')} must be memory, consul://host:port, consuls://host:port or kubernetes, got ${JSON.stringify(registry)}: mx server is a registry itself, and mx:// is for services and for mx api`,
-    )
-  if (configSecretKey === 'memory' && store !== 'memory')
-    problems.push(
-      `${sourceOf('configSecretKey')} must not be memory where the store is kept (${sourceOf('store')}): nobody could read its secrets after a restart; use file for one server, or a key for several`,
-    )
-  // An admin address that nobody asked for gives way (platform/admin/open-admin.ts).
-  const admin = given.has('adminAddress') ? (['adminAddress'] as const) : []
-  const ports = ['address', 'http2Address', 'proxyAddress', 'webAddress', ...admin] as const
-  for (const [i, key] of ports.entries())
-    for (const other of ports.slice(0, i)) {
-      const [address, taken] = [settings[key], settings[other]]
-      if (address !== undefined && taken !== undefined && isSamePort(address, taken))
-        problems.push(
-          `${sourceOf(key)} must be another address than ${SETTINGS[other].name}, got ${formatAddress(address)}`,
-        )
-    }
-  return problems
-}
-
-/** Whether two addresses cannot be listened at both. */
-export function isSamePort(a: Address, b: Address): boolean {
-  const isSameHost = a.host === b.host || isWildcardHost(a.host) || isWildcardHost(b.host)
-  return a.port !== 0 && a.port === b.port && isSameHost
+  return inputs
 }

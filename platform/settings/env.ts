@@ -1,13 +1,7 @@
 import { type Environment, findMisspeltVariables } from '../../lib/config/unknown-env.ts'
-import { type Command, SETTINGS, type Settings } from './settings.ts'
-import {
-  findSetting,
-  keysOf,
-  SETTING_KEYS,
-  type SettingInput,
-  type SettingsInput,
-  splitList,
-} from './sources.ts'
+import type { ServerCommand } from './setting.ts'
+import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from './settings.ts'
+import { findSetting, keysOf, SETTING_KEYS, splitList } from './sources.ts'
 
 const PART = /^MX_(?:API_|SERVER_)?(AUTH|BROKER|EVENTS|REGISTRY|STORE)_(ADDRESS|TLS_[A-Z]+)$/
 
@@ -16,7 +10,7 @@ const PART = /^MX_(?:API_|SERVER_)?(AUTH|BROKER|EVENTS|REGISTRY|STORE)_(ADDRESS|
  * only the gateway reads, before `MX_<NAME>`.
  * An empty variable counts as unset; a single blank does not (specification: Namespace).
  */
-export function readEnvironment(env: Environment, command: Command = 'api'): SettingsInput {
+export function readEnvironment(env: Environment, command: ServerCommand = 'api'): SettingsInput {
   const given = new Map<keyof Settings, SettingInput>()
   for (const key of keysOf(command)) {
     const { name, kind, only, variable: other } = SETTINGS[key]
@@ -55,5 +49,5 @@ function explainPart(variable: string): string | undefined {
   const key = whole && findSetting(whole.toLowerCase())
   if (!key) return undefined
   const what = part === 'ADDRESS' ? 'the address is' : 'certificates and keys are'
-  return `unknown variable ${variable}: ${what} part of MX_${whole} (${SETTINGS[key].form})`
+  return `unknown variable ${variable}: ${what} part of MX_${whole} (${SETTINGS[key].placeholder})`
 }

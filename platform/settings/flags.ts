@@ -1,42 +1,41 @@
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import { type Command, SETTINGS, type Settings } from './settings.ts'
+import type { ServerCommand } from './setting.ts'
+import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from './settings.ts'
 import {
   explainElsewhere,
+  findInvalidValues,
   findSetting,
-  findWrongValues,
   keysOf,
-  type SettingInput,
   SettingsError,
-  type SettingsInput,
   splitList,
 } from './sources.ts'
 
-/** What flags say. */
+/** The settings of the flags of a command line. */
 interface ParsedFlags {
-  readonly given: SettingsInput
-  /** Unknown flags, missing values, single values given twice, and words that are no flags; a line each. */
+  readonly flags: SettingsInput
+  /** Unknown flags, missing values, repeated single values, and arguments that are not flags; one line each. */
   readonly problems: readonly string[]
 }
 
 /**
- * {@link parseFlags} of words that must all be right.
+ * {@link parseFlags} without problems.
  *
- * @throws {SettingsError} naming every problem, and values that are wrong; those alone are left to whoever merges them.
+ * @throws {SettingsError} with every problem, and with invalid values too; invalid values alone are reported by `mergeSettings`.
  */
-export function readFlags(words: readonly string[], command: Command = 'api'): SettingsInput {
-  const { given, problems } = parseFlags(words, command)
-  if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
-  return given
+export function readFlags(words: readonly string[], command: ServerCommand = 'api'): SettingsInput {
+  const { flags, problems } = parseFlags(words, command)
+  if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(flags)])
+  return flags
 }
 
 /**
  * Settings of a command from flags: `--name value`, `--name=value`, `--name` for switches; `-` and `_` are the same in names.
  *
- * Reads the words itself: the command line library turns values that look like
- * numbers into numbers, so a namespace of one blank would arrive as 0.
+ * Not by the command line library, which turns values that look like
+ * numbers into numbers: a namespace of one blank would become 0.
  */
-export function parseFlags(words: readonly string[], command: Command = 'api'): ParsedFlags {
-  const given = new Map<keyof Settings, SettingInput>()
+export function parseFlags(words: readonly string[], command: ServerCommand = 'api'): ParsedFlags {
+  const inputs = new Map<keyof Settings, SettingInput>()
   const problems: string[] = []
   for (let i = 0; i < words.length; i++) {
     const word = words[i]!
@@ -55,32 +54,32 @@ export function parseFlags(words: readonly string[], command: Command = 'api'): 
     const elsewhere = key && explainElsewhere(key, command)
     if (key === undefined || elsewhere !== undefined) {
       problems.push(`unknown flag ${flag}${elsewhere ? `: ${elsewhere}` : hint(flag, command)}`)
-      // What follows is most likely its value: naming it too would only confuse.
+      // The next argument is most likely its value: reporting it too would only confuse.
       if (value === undefined && isValue(words[i + 1])) i++
       continue
     }
-    const { kind, form } = SETTINGS[key]
+    const { kind, placeholder } = SETTINGS[key]
     if (value === undefined && kind === 'switch')
       value = isSwitchWord(words[i + 1]) ? words[++i]! : 'true'
     if (value === undefined && isValue(words[i + 1])) value = words[++i]!
     if (value === undefined || value === '') {
-      problems.push(`${flag} needs a value: ${flag}=<${form}>`)
+      problems.push(`${flag} needs a value: ${flag}=<${placeholder}>`)
     } else if (kind === 'list') {
       const values = SETTINGS[key].splitFlag === true ? splitList(key, value) : [value]
-      given.set(key, { source: flag, values: [...(given.get(key)?.values ?? []), ...values] })
-    } else if (given.has(key)) {
+      inputs.set(key, { source: flag, values: [...(inputs.get(key)?.values ?? []), ...values] })
+    } else if (inputs.has(key)) {
       problems.push(`${flag} may be given once only`)
     } else {
-      given.set(key, { source: flag, values: [value] })
+      inputs.set(key, { source: flag, values: [value] })
     }
   }
-  return { given, problems }
+  return { flags: inputs, problems }
 }
 
-function hint(flag: string, command: Command): string {
+function hint(flag: string, command: ServerCommand): string {
   const names = keysOf(command).map((key) => SETTINGS[key].name)
-  const meant = suggest(flag.slice(2).replaceAll('-', '_'), names)
-  return meant === undefined ? '' : `, did you mean --${meant}?`
+  const name = suggest(flag.slice(2).replaceAll('-', '_'), names)
+  return name === undefined ? '' : `, did you mean --${name}?`
 }
 
 function isValue(word: string | undefined): word is string {

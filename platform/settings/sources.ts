@@ -1,19 +1,9 @@
-import { checkTls } from '../tls/check.ts'
-import { checkListening } from './listening.ts'
-import { type Command, SETTINGS, type Settings } from './settings.ts'
+import type { ServerCommand } from './setting.ts'
+import { SETTINGS, type Settings, type SettingsInput } from './settings.ts'
+import { validateListeners } from './validate.ts'
+import { validateTls } from './validate-tls.ts'
 
-/** A setting as somebody wrote it. */
-export interface SettingInput {
-  /** How errors call it: `--workers`, `MX_WORKERS`, `mx.yaml:3:1: workers`. */
-  readonly source: string
-  /** One element for `text` and `switch`. */
-  readonly values: readonly string[]
-}
-
-/** What one source (flags, environment, file) gives. */
-export type SettingsInput = ReadonlyMap<keyof Settings, SettingInput>
-
-/** Bad input of whoever starts the gateway, one problem a line. Exit status 2. */
+/** Invalid settings, one problem per line. Exit status 2. */
 export class SettingsError extends Error {
   readonly problems: readonly string[]
 
@@ -24,41 +14,41 @@ export class SettingsError extends Error {
   }
 }
 
-/** What `sources` give together: of each setting, the first source that names it wins. */
+/** Merges sources: of each setting, the first source that contains it wins. */
 export function mergeInputs(...sources: readonly SettingsInput[]): SettingsInput {
   return new Map(sources.toReversed().flatMap((source) => [...source]))
 }
 
 /**
- * The settings that `sources` give together, as {@link mergeInputs}; the others have their defaults.
+ * Parses the settings of {@link mergeInputs}; missing ones have their defaults.
  *
- * @throws {SettingsError} with every problem at once.
+ * @throws {SettingsError} with all problems.
  */
 export function mergeSettings(...sources: readonly SettingsInput[]): Settings {
   const all = mergeInputs(...sources)
-  const wrong = findWrongValues(all)
-  if (wrong.length > 0) throw new SettingsError(wrong)
-  const parsed = SETTING_KEYS.map((key) => [
+  const invalid = findInvalidValues(all)
+  if (invalid.length > 0) throw new SettingsError(invalid)
+  const entries = SETTING_KEYS.map((key) => [
     key,
     SETTINGS[key].parse(all.get(key)?.values ?? defaultValues(key)),
   ])
-  const asked = Object.fromEntries(parsed) as Settings
-  const settings = asked.enableAcme ? { ...asked, enableTls: true } : asked
-  const problems = [...checkTls(settings, all), ...checkListening(settings, all)]
+  const parsed = Object.fromEntries(entries) as Settings
+  const settings = parsed.enableAcme ? { ...parsed, enableTls: true } : parsed
+  const problems = [...validateTls(settings, all), ...validateListeners(settings, all)]
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
 }
 
-/** What is wrong with single values, a line each. What goes together is for {@link mergeSettings}. */
-export function findWrongValues(all: SettingsInput): readonly string[] {
+/** Invalid values, one line each. Combinations are checked by {@link mergeSettings}. */
+export function findInvalidValues(all: SettingsInput): readonly string[] {
   return SETTING_KEYS.flatMap((key) => {
-    const given = all.get(key)
+    const input = all.get(key)
     try {
-      if (given !== undefined) SETTINGS[key].parse(given.values)
+      if (input !== undefined) SETTINGS[key].parse(input.values)
       return []
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      return [`${given!.source} ${error.message}`]
+      return [`${input!.source} ${error.message}`]
     }
   })
 }
@@ -66,13 +56,13 @@ export function findWrongValues(all: SettingsInput): readonly string[] {
 /** All keys, in table order. */
 export const SETTING_KEYS: readonly (keyof Settings)[] = Object.keys(SETTINGS) as (keyof Settings)[]
 
-/** The keys of the settings a command has, in table order. */
-export function keysOf(command: Command): readonly (keyof Settings)[] {
+/** The keys of the settings of a command, in table order. */
+export function keysOf(command: ServerCommand): readonly (keyof Settings)[] {
   return SETTING_KEYS.filter((key) => (SETTINGS[key].only ?? command) === command)
 }
 
-/** Why a command has no such setting; undefined: it has it. */
-export function explainElsewhere(key: keyof Settings, command: Command): string | undefined {
+/** Why a command does not have a setting; undefined: it has it. */
+export function explainElsewhere(key: keyof Settings, command: ServerCommand): string | undefined {
   const { only = command } = SETTINGS[key]
   return only === command ? undefined : `it is a setting of mx ${only}, not of mx ${command}`
 }
@@ -82,7 +72,7 @@ export function findSetting(name: string): keyof Settings | undefined {
   return KEYS_BY_NAME.get(name.replaceAll('-', '_'))
 }
 
-/** Parts a list written as one text. */
+/** Splits a list written as one text. */
 export function splitList(key: keyof Settings, text: string): readonly string[] {
   const parts = text.split(SETTINGS[key].separator ?? ',').map((part) => part.trim())
   return parts.filter((part) => part !== '')

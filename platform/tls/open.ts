@@ -2,8 +2,8 @@ import { type Certificate, loadTls, type TlsSource } from '../../core/listener/t
 import type { Store } from '../../domain/store/store.ts'
 import type { SecretKeys } from '../acme/records.ts'
 import type { Log } from '../process/log.ts'
+import { SELF_SIGNED } from '../settings/parse/tls.ts'
 import type { Settings } from '../settings/settings.ts'
-import { SELF_SIGNED } from '../settings/tls.ts'
 
 /** Where files of whoever runs a gateway lie. */
 export const HOME_FOLDER = '~/.mx'

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { WORKER_COUNT_VARIABLE } from '../../core/limits/worker-count.ts'
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
-import { type Address, formatAddress } from '../settings/values.ts'
+import { type Address, formatAddress } from '../settings/parse/address.ts'
 import { hotRestart, type SteerOrder } from './hot-restart.ts'
 import { createIpcClient, type IpcOptions } from './ipc-rpc.ts'
 

@@ -3,10 +3,10 @@ import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 
 /**
- * Reads the access token of a request from `Authorization: Bearer`, its only place: browsers add cookies to requests of any page.
- * Undefined: the request has none.
+ * Reads the access token from `Authorization: Bearer`; undefined without one. Cookies are not read: browsers add them to requests of
+ * any page.
  *
- * @throws {GatewayError} 400 when there are several `Authorization` headers.
+ * @throws {GatewayError} 400 for several `Authorization` headers.
  */
 export function readToken({ headers: { flat } }: Exchange): string | undefined {
   let authorization: string | undefined
@@ -14,7 +14,7 @@ export function readToken({ headers: { flat } }: Exchange): string | undefined {
     const name = flat[i]!
     if (name.length !== 13 || name !== 'authorization') continue
     if (authorization !== undefined)
-      throw new GatewayError(GATEWAY_ID, 400, 'one field Authorization expected, got several')
+      throw new GatewayError(GATEWAY_ID, 400, 'expected one Authorization header, got several')
     authorization = flat[i + 1]!
   }
   return authorization === undefined ? undefined : readBearer(authorization)

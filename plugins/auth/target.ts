@@ -5,9 +5,9 @@ import { toCanonicalPath } from '../../core/path/canonical.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 
 /**
- * What a routed request asks for: an endpoint, the path of what is proxied, or an event of a topic.
+ * Target of a routed request for authorization: an endpoint, a proxied path, or an event of a topic.
  *
- * @throws {GatewayError} 400 when it names several namespaces.
+ * @throws {GatewayError} 400 for several `Mx-Namespace` headers.
  */
 export function toTarget(x: Exchange): CallTarget {
   const { service, endpoint } = x.route!
@@ -16,7 +16,7 @@ export function toTarget(x: Exchange): CallTarget {
     namespace: readNamespace(x),
     domain: upstream?.domain ?? DEFAULT_DOMAIN,
     resource: {
-      // Nobody registers topics.
+      // Topics are not registered.
       type: upstream === undefined ? 'topic' : 'service',
       name: service,
       endpoint: x.proxied || endpoint === '' ? toCanonicalPath(x.path) : endpoint,
@@ -24,13 +24,13 @@ export function toTarget(x: Exchange): CallTarget {
   }
 }
 
-/** The one a request is made in; empty: the default one. */
+/** Namespace of the request; empty for the default. */
 function readNamespace({ headers: { flat } }: Exchange): string {
   let found: string | undefined
   for (let i = 0; i < flat.length; i += 2) {
     if (flat[i]!.length !== 12 || flat[i] !== 'mx-namespace') continue
     if (found !== undefined)
-      throw new GatewayError(GATEWAY_ID, 400, 'one field Mx-Namespace expected, got several')
+      throw new GatewayError(GATEWAY_ID, 400, 'expected one Mx-Namespace header, got several')
     found = flat[i + 1]!
   }
   return found ?? ''

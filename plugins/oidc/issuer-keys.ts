@@ -8,29 +8,29 @@ import type { PluginLog } from '../../core/plugin/define.ts'
 import { toConnectDetail } from '../../core/upstream/connect-error.ts'
 
 export interface IssuerKeysOptions {
-  /** The operator's, as what it says of its keys: the outgoing address policy does not apply. */
+  /** Configured by the operator, so the outgoing address policy does not apply to it. */
   readonly issuer: string
-  /** Empty: the issuer tells it (OpenID Connect Discovery 1.0). */
+  /** Empty: from OpenID Connect Discovery 1.0. */
   readonly jwksUri: string
-  /** Decides where the issuer may say that its keys are. */
+  /** Applies to a `jwks_uri` from the discovery document. */
   readonly egress: Pick<EgressPolicy, 'resolveKeys'>
   readonly log: PluginLog
-  /** Called when a key is gone. */
+  /** Called when the issuer has removed a key. */
   readonly onClosed: () => void
   /** Unix time. */
   readonly nowMs: () => number
 }
 
-/** Asked this often at most, whatever keys tokens name. */
+/** Minimum time between fetches, whatever key ids tokens contain. */
 const COOL_DOWN_MS = 30_000
-/** Keys that are older are asked for again; until there are others they stay in force. */
+/** Age at which keys are fetched again; they stay valid until the fetch succeeds. */
 const FRESH_MS = 600_000
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 1024 * 1024
 
-/** The keys of an issuer of tokens: fetched when they are first needed, and again when they are old or one is missing. */
+/** Signing keys of an issuer, fetched on first use, when stale, and when a key is missing. */
 export interface IssuerKeys {
-  /** The key a token names. Rejects with `JWKSNoMatchingKey` when there is none, with another error when there have never been any. */
+  /** Finds the key of a token. Rejects with `JWKSNoMatchingKey` if there is none, with another error if no fetch has succeeded. */
   readonly find: JWTVerifyGetKey
 }
 
@@ -40,14 +40,14 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   let names: ReadonlySet<string> = new Set()
   let fetchedMs = Number.NEGATIVE_INFINITY
   let requestedMs = Number.NEGATIVE_INFINITY
-  let asking: Promise<void> | undefined
+  let fetching: Promise<void> | undefined
   let failure: Error | undefined
 
-  async function ask(): Promise<void> {
+  async function fetchKeys(): Promise<void> {
     const { url, lookup } =
       options.jwksUri === '' ? await discover(issuer, egress) : { url: new URL(options.jwksUri) }
     const jwks = (await fetchJson(url, lookup)) as unknown as JSONWebKeySet
-    // Throws for what is no set of keys.
+    // Throws for a malformed key set.
     found = createLocalJWKSet(jwks)
     const before = names
     names = new Set(jwks.keys.map((key) => JSON.stringify([key.kid, key.kty, key.x, key.n])))
@@ -55,36 +55,39 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     if ([...before].some((name) => !names.has(name))) onClosed()
   }
 
-  /** Asks, unless it did lately. */
+  /** Fetches the keys, unless it did within {@link COOL_DOWN_MS}. */
   function refresh(): Promise<void> {
-    if (asking !== undefined) return asking
+    if (fetching !== undefined) return fetching
     if (nowMs() - requestedMs < COOL_DOWN_MS) return Promise.resolve()
     requestedMs = nowMs()
-    asking = ask()
+    fetching = fetchKeys()
       .then(
         () => {
-          if (failure !== undefined) log.info({ issuer }, 'the keys of the issuer are had again')
+          if (failure !== undefined) log.info({ issuer }, 'fetched the signing keys again')
           failure = undefined
         },
         (error: Error) => {
           if (failure === undefined)
-            log.warn({ issuer, reason: error.message }, 'the keys of the issuer cannot be had')
+            log.warn(
+              { issuer, reason: error.message },
+              'cannot fetch the signing keys of the issuer',
+            )
           failure = error
         },
       )
       .finally(() => {
-        asking = undefined
+        fetching = undefined
       })
-    return asking
+    return fetching
   }
 
   return {
     async find(header, token) {
       if (found === undefined) await refresh()
       else if (nowMs() - fetchedMs > FRESH_MS) void refresh()
-      // Not as the library's own, which say what is wrong with a token.
+      // Not an error class of the library: those mean an invalid token.
       if (found === undefined)
-        throw new Error('the keys of the issuer are not known', { cause: failure })
+        throw new Error('the signing keys of the issuer are unavailable', { cause: failure })
       try {
         return await found(header, token)
       } catch (error) {
@@ -97,9 +100,9 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
 }
 
 /**
- * Whether what is at this URL may be believed: nobody between can change it. On this machine plain HTTP will do.
+ * Checks that a URL uses HTTPS, or HTTP on loopback, so that responses cannot be modified in transit.
  *
- * @throws {TypeError} saying what it must be.
+ * @throws {TypeError} for any other URL.
  */
 export function checkUrl(text: string, what: string, mayBeLoopback = true): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -114,35 +117,37 @@ export function checkUrl(text: string, what: string, mayBeLoopback = true): URL 
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** Where keys are. */
-interface KeysPlace {
+interface KeySetLocation {
   readonly url: URL
-  /** Answers with the addresses that the policy allowed; undefined: the system resolves the name. */
+  /** Returns the addresses allowed by the policy; undefined for the system resolver. */
   readonly lookup?: LookupFunction
 }
 
-/** What an issuer says of itself is believed about itself only (OpenID Connect Discovery 1.0 §4.3). */
-async function discover(issuer: string, egress: IssuerKeysOptions['egress']): Promise<KeysPlace> {
+/** Checks that the discovery document belongs to the issuer (OpenID Connect Discovery 1.0 §4.3). */
+async function discover(
+  issuer: string,
+  egress: IssuerKeysOptions['egress'],
+): Promise<KeySetLocation> {
   const base = issuer.replace(/\/$/, '')
   const { issuer: named, jwks_uri: uri } = await fetchJson(
     new URL(`${base}/.well-known/openid-configuration`),
   )
-  if (named !== issuer) throw new Error('the discovery document is of another issuer')
+  if (named !== issuer) throw new Error('the discovery document names another issuer')
   if (typeof uri !== 'string') throw new Error('the discovery document has no jwks_uri')
   return locateKeys(uri, issuer, egress)
 }
 
 /**
- * Checks the `jwks_uri` of a discovery document. On another host than the issuer's it is subject to the outgoing address policy.
+ * Checks the `jwks_uri` of a discovery document. The outgoing address policy applies unless it has the issuer's host.
  *
- * @throws {TypeError} for a URL that is not secure.
+ * @throws {TypeError} for an insecure URL.
  * @throws {GatewayError} as {@link EgressPolicy.resolveKeys}. Rejects.
  */
 export async function locateKeys(
   uri: string,
   issuer: string,
   egress: IssuerKeysOptions['egress'],
-): Promise<KeysPlace> {
+): Promise<KeySetLocation> {
   const { protocol, hostname } = new URL(issuer)
   const mayBeLoopback = protocol === 'http:'
   const url = checkUrl(uri, 'jwks_uri', mayBeLoopback)
@@ -155,26 +160,27 @@ export async function locateKeys(
 
 async function fetchJson(url: URL, lookup?: LookupFunction): Promise<Record<string, unknown>> {
   const reply = await request(url, lookup).catch((error: Error) => {
-    throw new Error(`${url} does not answer: ${toConnectDetail(error)}`, { cause: error })
+    throw new Error(`${url} is unreachable: ${toConnectDetail(error)}`, { cause: error })
   })
-  // A redirect would lead to an address that nothing has checked.
+  // A redirect would lead to an unchecked address.
   if (reply.statusCode !== 200) {
     reply.destroy()
-    throw new Error(`${url} answers ${reply.statusCode}`)
+    throw new Error(`${url} responded with status ${reply.statusCode}`)
   }
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of reply) {
     bytes += (chunk as Uint8Array).length
-    if (bytes > MAX_BYTES) throw new Error(`${url} answers more than ${MAX_BYTES} bytes`)
+    if (bytes > MAX_BYTES) throw new Error(`the response of ${url} exceeds ${MAX_BYTES} bytes`)
     chunks.push(chunk as Uint8Array)
   }
   const value: unknown = JSON.parse(Buffer.concat(chunks).toString())
-  if (typeof value !== 'object' || value === null) throw new Error(`${url} answers no JSON object`)
+  if (typeof value !== 'object' || value === null)
+    throw new Error(`the response of ${url} is not a JSON object`)
   return value as Record<string, unknown>
 }
 
-/** Sends a GET and resolves with the response, whose body is ended with the time limit, too. */
+/** Sends a GET and resolves with the response. The timeout covers the body. */
 function request(url: URL, lookup: LookupFunction | undefined): Promise<IncomingMessage> {
   const get = url.protocol === 'http:' ? getHttp : getHttps
   return new Promise((resolve, reject) => {

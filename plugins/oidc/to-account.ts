@@ -6,16 +6,16 @@ export interface AccountClaims {
   readonly idClaim: string
   readonly nameClaim: string
   readonly scopesClaim: string
-  /** Scopes of accounts, by what the claim says; empty: they are the same. */
+  /** Scopes by claim value; empty: values become scopes unchanged. */
   readonly scopes: Readonly<Record<string, string>>
   readonly namespace: string
 }
 
-/** Scopes that the platform gives: another issuer's words for something else must not become them. */
-const OWN: ReadonlySet<string> = new Set(['admin', 'service', '', '*', '+'])
+/** Scopes with a meaning in the platform, which an external issuer must not grant without a mapping. */
+const PLATFORM_SCOPES: ReadonlySet<string> = new Set(['admin', 'service', '', '*', '+'])
 const LENGTH_MAX = 256
 
-/** The account of whom a token is; undefined when it does not say that. */
+/** Maps the claims of a token to an account; undefined without a valid id claim. */
 export function toAccount(payload: JWTPayload, claims: AccountClaims): Account | undefined {
   const { idClaim, nameClaim, scopesClaim, scopes, namespace } = claims
   const id = read(payload, idClaim)
@@ -31,18 +31,18 @@ export function toAccount(payload: JWTPayload, claims: AccountClaims): Account |
   }
 }
 
-/** Texts of a list, or of one text parted by blanks (RFC 8693 §4.2). */
+/** Accepts an array, or a space-separated string (RFC 8693 §4.2). */
 function toScopes(value: unknown, map: AccountClaims['scopes']): string[] {
   const texts = typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : []
-  const given = texts.filter((text): text is string => typeof text === 'string')
+  const values = texts.filter((text): text is string => typeof text === 'string')
   const isMapped = Object.keys(map).length > 0
   const scopes = isMapped
-    ? given.flatMap((text) => (Object.hasOwn(map, text) ? [map[text]!] : []))
-    : given.filter((text) => !OWN.has(text) && !isWorkloadScope(text))
+    ? values.flatMap((text) => (Object.hasOwn(map, text) ? [map[text]!] : []))
+    : values.filter((text) => !PLATFORM_SCOPES.has(text) && !isWorkloadScope(text))
   return [...new Set(scopes)]
 }
 
-/** The claim of that name, else the one at that path: `realm_access.roles`. */
+/** Reads a claim by name, else by path: `realm_access.roles`. */
 function read(payload: JWTPayload, path: string): unknown {
   if (Object.hasOwn(payload, path)) return payload[path]
   let value: unknown = payload

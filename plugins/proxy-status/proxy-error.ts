@@ -1,7 +1,6 @@
 import type { Exchange } from '../../core/exchange.ts'
 import { type ConnectFault, findConnectFault } from '../../core/upstream/connect-error.ts'
 
-/** Why there was no connection. */
 const CONNECT_ERRORS: Readonly<Record<ConnectFault, string>> = {
   refused: 'connection_refused',
   name: 'dns_error',
@@ -16,7 +15,7 @@ const CONNECT_ERRORS: Readonly<Record<ConnectFault, string>> = {
   other: 'connection_refused',
 }
 
-/** What else the gateway says of itself, by status. */
+/** Error types of other gateway responses, by status. */
 const STATUS_ERRORS: Readonly<Record<number, string>> = {
   401: 'http_request_denied',
   403: 'http_request_denied',
@@ -26,9 +25,8 @@ const STATUS_ERRORS: Readonly<Record<number, string>> = {
 }
 
 /**
- * The error type of a reply the gateway made itself (RFC 9209 §2.3). Undefined: a service made it, or it is no error.
- *
- * What is wrong with a request is `http_request_error`.
+ * Error type of a response that the gateway generated (RFC 9209 §2.3); undefined for responses of services and below 400.
+ * Rejected requests are `http_request_error`.
  */
 export function findProxyError(x: Exchange): string | undefined {
   const { status, failure, failureKind } = x
@@ -62,6 +60,6 @@ function findOther({ status, route, upstream }: Exchange): string {
   if (status === 404 && (route === undefined || upstream === undefined))
     return 'destination_not_found'
   if (status < 500) return 'http_request_error'
-  // Parked too long, draining, out of memory: what is asked for cannot be had now.
+  // Queue timeout, draining, out of memory.
   return status === 504 ? 'http_response_timeout' : 'destination_unavailable'
 }

@@ -3,18 +3,18 @@ import { Outages } from '../../core/registry/outage-tracker.ts'
 import { isSameMap } from '../../core/registry/service.ts'
 import { StaleNodes } from '../../core/registry/stale-nodes.ts'
 import type { ResolverOptions } from '../../core/route.ts'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/timeout.ts'
 import { type Declared, type EndpointRoute, readDeclared } from './declared.ts'
 
 export interface CatalogOptions {
   readonly registry: Registry
-  /** How often services are listed again: where the registry has no `watch`, and until it has answered once; milliseconds. @default 5000 */
+  /** Interval in milliseconds of listing services, while the registry has no `watch` or has not responded yet. @default 5000 */
   readonly listMs?: number
-  /** Milliseconds the registry may take to answer. @default 5000 */
+  /** Timeout of a list request in milliseconds. @default 5000 */
   readonly timeoutMs?: number
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock. @default performance.now */
   readonly nowMs?: () => number
-  /** Told when other routes are declared than before. */
+  /** Called when the declared routes change. */
   readonly onChange: () => void
   readonly onWarning: (message: string) => void
   /** As {@link ResolverOptions.onServices}. */
@@ -22,30 +22,30 @@ export interface CatalogOptions {
 }
 
 /**
- * The routes all services declare, kept up to date, and kept as they are while the registry is away; those of versions that
- * go missing meanwhile stay for 95 s.
+ * Declared routes of all services. During a registry outage they stay unchanged; routes of versions that vanish meanwhile are
+ * retained for 95 s.
  */
 export interface Catalog {
-  /** Settled once the registry answered or failed to. Undefined: it answered at once. */
+  /** Resolves after the first list request; undefined if it completed synchronously. */
   readonly ready: Promise<void> | undefined
-  /** By service, version and endpoint. */
+  /** Routes sorted by service, version and endpoint. */
   readonly listRoutes: () => EndpointRoute[]
-  /** Lets go of what was held long enough, and lists the services again where that is needed. Runs by itself. */
+  /** Drops expired entries and lists the services again if required. Runs by a timer. */
   readonly sweep: () => void
   readonly close: () => void
 }
 
-/** A version of a service, read. */
+/** Parsed version of a service. */
 interface Entry {
   readonly endpoints: Service['endpoints']
-  /** Asked for by the service itself. */
+  /** Handler in the service's metadata. */
   readonly handler: string | undefined
   readonly routes: Declared['routes']
 }
 
-/** Most problems told about one version of a service. */
-const MAX_TOLD = 10
-/** Name of the one watch there is. */
+/** Maximum number of warnings per version of a service. */
+const MAX_WARNINGS = 10
+/** Key of the only watch. */
 const ALL = '*'
 
 export function createCatalog({
@@ -57,31 +57,31 @@ export function createCatalog({
   onWarning,
   onServices,
 }: CatalogOptions): Catalog {
-  /** By name and version. */
+  /** Keyed by name and version. */
   const entries = new Map<string, Entry>()
-  /** Keys of entries the registry does not tell any more. */
-  const held = new StaleNodes<string>(nowMs)
+  /** Keys of entries that vanished during an outage. */
+  const stale = new StaleNodes<string>(nowMs)
   const outages = new Outages({ nowMs })
-  /** What was told while the list is awaited; undefined: none is. */
-  let told: RegistryEvent[] | undefined
+  /** Watch events received while a list request is in flight; undefined without one. */
+  let pending: RegistryEvent[] | undefined
   let listed = false
   let failing = false
   let closed = false
   const unwatch = registry.watch?.(
     (event) => {
       if (event.type === 'create') onServices?.([event.service])
-      if (told !== undefined) told.push(event)
-      else if (hear(event)) onChange()
+      if (pending !== undefined) pending.push(event)
+      else if (apply(event)) onChange()
     },
     { onOutage: (reason) => outages.tell(ALL, reason) },
   )
   const sweeper = setInterval(sweep, listMs).unref()
 
-  /** @returns whether other routes are declared than before. */
-  function hear({ type, service }: RegistryEvent): boolean {
+  /** @returns whether the declared routes changed. */
+  function apply({ type, service }: RegistryEvent): boolean {
     const key = keyOf(service)
     if (type === 'delete') return remove(key)
-    held.release(key)
+    stale.release(key)
     const old = entries.get(key)
     if (old !== undefined && isSame(old, service)) return false
     const entry = readEntry(service)
@@ -92,10 +92,10 @@ export function createCatalog({
   function remove(key: string): boolean {
     if (!entries.has(key)) return false
     if (outages.isAway(ALL)) {
-      held.add(key, key)
+      stale.add(key, key)
       return false
     }
-    held.release(key)
+    stale.release(key)
     return drop(key)
   }
 
@@ -107,66 +107,66 @@ export function createCatalog({
 
   function readEntry(service: Service): Entry {
     const { routes, problems } = readDeclared(service)
-    for (const problem of problems.slice(0, MAX_TOLD)) onWarning(problem)
-    const more = problems.length - MAX_TOLD
+    for (const problem of problems.slice(0, MAX_WARNINGS)) onWarning(problem)
+    const more = problems.length - MAX_WARNINGS
     if (more > 0) onWarning(`service ${service.name}: ${more} more problems with its endpoints`)
     return { endpoints: service.endpoints, handler: service.metadata['handler'], routes }
   }
 
-  function arrive(services: readonly Service[]): void {
+  function applyList(services: readonly Service[]): void {
     failing = false
     listed = true
     onServices?.(services)
     const keys = new Set(services.map(keyOf))
     let changed = false
     for (const key of [...entries.keys()]) if (!keys.has(key)) changed = remove(key) || changed
-    for (const service of services) changed = hear({ type: 'update', service }) || changed
+    for (const service of services) changed = apply({ type: 'update', service }) || changed
     if (unwatch === undefined) outages.tell(ALL, undefined)
-    // In order: the last one is at least as new as the list.
-    if (hearTold() || changed) onChange()
+    // In order: pending events are at least as new as the list.
+    if (applyPending() || changed) onChange()
   }
 
   function fail(reason: Error): void {
     if (unwatch === undefined) outages.tell(ALL, reason)
-    if (hearTold()) onChange()
-    // An outage is told by whoever looks services up.
+    if (applyPending()) onChange()
+    // The service cache reports outages.
     if (failing || (unwatch !== undefined && outages.current !== undefined)) return
     failing = true
-    onWarning(`cannot list services, declared endpoints stay as they were: ${reason.message}`)
+    onWarning(`cannot list services, declared routes stay unchanged: ${reason.message}`)
   }
 
-  function hearTold(): boolean {
+  function applyPending(): boolean {
     let changed = false
-    for (const event of told ?? []) changed = hear(event) || changed
-    told = undefined
+    for (const event of pending ?? []) changed = apply(event) || changed
+    pending = undefined
     return changed
   }
 
   function sweep(): void {
     let changed = false
-    for (const key of held.expire()) changed = drop(key) || changed
+    for (const key of stale.expire()) changed = drop(key) || changed
     if (changed) onChange()
-    // Once it has answered, a registry that can be watched tells.
+    // After the first list, a registry with `watch` sends updates.
     if (!listed || unwatch === undefined) void list()
   }
 
   function list(): Promise<void> | undefined {
-    if (told !== undefined) return undefined
-    told = []
-    let answer: ReturnType<Registry['listServices']>
+    if (pending !== undefined) return undefined
+    pending = []
+    let services: ReturnType<Registry['listServices']>
     try {
-      answer = registry.listServices()
+      services = registry.listServices()
     } catch (error) {
       fail(toError(error))
       return undefined
     }
-    if (!(answer instanceof Promise)) {
-      arrive(answer)
+    if (!(services instanceof Promise)) {
+      applyList(services)
       return undefined
     }
-    return withTimeout(answer, timeoutMs).then(
-      (services) => {
-        if (!closed) arrive(services)
+    return withTimeout(services, timeoutMs).then(
+      (listed) => {
+        if (!closed) applyList(listed)
       },
       (error: unknown) => {
         if (!closed) fail(toError(error))
@@ -182,7 +182,7 @@ export function createCatalog({
     listRoutes() {
       const routes: EndpointRoute[] = []
       for (const key of [...entries.keys()].sort()) {
-        // Not by spreading: there may be more than arguments a call takes.
+        // No spread: the number of routes may exceed the limit of arguments.
         for (const route of entries.get(key)!.routes) routes.push(route)
       }
       return routes
@@ -198,7 +198,7 @@ export function createCatalog({
   }
 }
 
-/** Whether a version says the same about its endpoints and handler, as far as routes are made of it. */
+/** Whether an update leaves endpoints and handler unchanged. */
 function isSame({ endpoints, handler }: Entry, service: Service): boolean {
   if (handler !== service.metadata['handler']) return false
   return (
@@ -211,7 +211,7 @@ function isSame({ endpoints, handler }: Entry, service: Service): boolean {
   )
 }
 
-/** Neither a name nor a version has a blank, which sorts before all they have. */
+/** Names and versions contain no space, which sorts before all their characters. */
 function keyOf({ name, version }: Service): string {
   return `${name} ${version}`
 }

@@ -4,15 +4,15 @@ import { parsePath } from '../../core/path/pattern.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 
-/** One path an endpoint declared in its metadata (reference 1.7). */
+/** Path declared in the metadata of an endpoint (reference 1.7). */
 export interface EndpointRoute {
   /** Full name. */
   readonly service: string
   /** `<Handler>.<Method>`. */
   readonly endpoint: string
-  /** Name of the handler asked for; undefined: none. */
+  /** Requested handler; undefined for the default. */
   readonly handler: string | undefined
-  /** Upper case; none: any. */
+  /** Upper case; empty for any method. */
   readonly methods: readonly string[]
   /** Lower case: `*`, a name, or `*.` and a name; at least one. */
   readonly hosts: readonly string[]
@@ -21,11 +21,11 @@ export interface EndpointRoute {
 
 export interface Declared {
   readonly routes: readonly EndpointRoute[]
-  /** What is left out, and why. */
+  /** Warnings about ignored declarations. */
   readonly problems: readonly string[]
 }
 
-/** Handlers that endpoints, and services without any, may ask for, by what their metadata calls them. */
+/** Handlers by their names in the metadata of endpoints and of services without endpoints. */
 export const HANDLERS: ReadonlyMap<string, string> = new Map([
   ['api', 'api'],
   ['event', 'event'],
@@ -34,7 +34,7 @@ export const HANDLERS: ReadonlyMap<string, string> = new Map([
   ['rpc', 'rpc'],
   ['web', 'web'],
 ])
-/** Known methods, each as a list of itself: of ten thousand routes nearly all take one. */
+/** Shared one-element lists: nearly all routes declare one method. */
 const METHOD_LISTS: ReadonlyMap<string, readonly string[]> = new Map(
   METHODS.map((method) => [method, [method]]),
 )
@@ -42,39 +42,39 @@ const ANY_HOST: readonly string[] = ['*']
 const NOTHING: readonly string[] = []
 const ENDPOINT = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/
 const MAX_NAME = 253
-/** Longest metadata value read, characters. */
+/** Maximum length of a metadata value in characters. */
 const MAX_TEXT = 8192
-/** Most parts of a comma list. */
+/** Maximum number of elements in a comma-separated list. */
 const MAX_PARTS = 64
-/** Longest text of others repeated in a message. */
-const MAX_SHOWN = 200
+/** Maximum length of a quoted value in a message. */
+const MAX_QUOTED = 200
 
 /**
- * The routes one version of a service declares, in the order of its endpoints' names. Keys of an endpoint's metadata:
+ * Reads the routes declared by a version of a service, sorted by endpoint name. Metadata keys of an endpoint:
  *
  * | key | value |
  * |---|---|
- * | `path` | templates, or `^...$`, separated by commas; without it there is no route |
- * | `method` | HTTP methods, separated by commas; empty: any |
- * | `host` | `*`, names, or `*.` and a name, separated by commas; empty: any |
- * | `handler` | `api`, `event`, `http` or `proxy`, `rpc`, `web`; empty: none is asked for |
- * | `endpoint` | name to call it by; empty: its own |
+ * | `path` | comma-separated templates or `^...$`; without it there is no route |
+ * | `method` | comma-separated HTTP methods; default: any |
+ * | `host` | comma-separated `*`, names, or `*.<name>`; default: any |
+ * | `handler` | `api`, `event`, `http` or `proxy`, `rpc`, `web`; default: that of the gateway |
+ * | `endpoint` | endpoint to call; default: the name of this endpoint |
  */
 export function readDeclared({ name: service, metadata, endpoints }: Service): Declared {
   const routes: EndpointRoute[] = []
   const problems: string[] = []
-  const wanted = Object.hasOwn(metadata, 'handler') ? metadata['handler']! : ''
-  if (endpoints.length === 0 && wanted !== '' && !HANDLERS.has(wanted))
-    problems.push(`service ${service}: ${toNoHandler(wanted)}`)
+  const handler = Object.hasOwn(metadata, 'handler') ? metadata['handler']! : ''
+  if (endpoints.length === 0 && handler !== '' && !HANDLERS.has(handler))
+    problems.push(`service ${service}: ${toUnknownHandler(handler)}`)
   for (const endpoint of [...endpoints].sort(byName)) {
     const report = (reason: string): void => {
-      problems.push(`endpoint ${show(endpoint.name)} of service ${service}: ${reason}`)
+      problems.push(`endpoint ${quote(endpoint.name)} of service ${service}: ${reason}`)
     }
     try {
       declare(service, endpoint, routes, report)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      report(`left out: ${error.message}`)
+      report(`ignored: ${error.message}`)
     }
   }
   return { routes, problems }
@@ -90,19 +90,19 @@ function declare(
   if (paths.length === 0) return
   const endpoint = read(metadata, 'endpoint') || name
   if (endpoint.length > MAX_NAME || !ENDPOINT.test(endpoint))
-    throw new RangeError(`${show(endpoint)} is no name of an endpoint`)
+    throw new RangeError(`invalid endpoint name ${quote(endpoint)}`)
   const methods = toMethods(readList(metadata, 'method'))
   const hosts = readList(metadata, 'host').map(toHost)
-  const wanted = read(metadata, 'handler')
-  const handler = HANDLERS.get(wanted)
-  if (wanted !== '' && handler === undefined) report(toNoHandler(wanted))
+  const handlerName = read(metadata, 'handler')
+  const handler = HANDLERS.get(handlerName)
+  if (handlerName !== '' && handler === undefined) report(toUnknownHandler(handlerName))
   for (const path of paths) {
     let template: PathTemplate
     try {
       template = parsePath(path)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
-      report(`path ${show(path)} is left out: ${error.message}`)
+      report(`ignored path ${quote(path)}: ${error.message}`)
       continue
     }
     const any = hosts.length === 0 || hosts.includes('*')
@@ -122,7 +122,7 @@ function toMethods(texts: readonly string[]): readonly string[] {
 
 function toMethod(text: string): string {
   const method = text.toUpperCase()
-  if (!METHOD_LISTS.has(method)) throw new RangeError(`${show(text)} is no HTTP method`)
+  if (!METHOD_LISTS.has(method)) throw new RangeError(`${quote(text)} is not an HTTP method`)
   return method
 }
 
@@ -130,13 +130,13 @@ function toHost(text: string): string {
   const host = text.toLowerCase()
   if (host === '*' || isServiceName(host.startsWith('*.') ? host.slice(2) : host)) return host
   throw new RangeError(
-    `host must be *, a name or *.<name>, without port; got ${show(text)}, and regular expressions are not run`,
+    `host must be *, a name or *.<name>, without port, got ${quote(text)}; regular expressions are not supported`,
   )
 }
 
 function read(metadata: Endpoint['metadata'], key: string): string {
   const text = Object.hasOwn(metadata, key) ? metadata[key]! : ''
-  if (text.length > MAX_TEXT) throw new RangeError(`${key} is longer than ${MAX_TEXT} characters`)
+  if (text.length > MAX_TEXT) throw new RangeError(`${key} exceeds ${MAX_TEXT} characters`)
   return text.trim()
 }
 
@@ -148,15 +148,15 @@ function readList(metadata: Endpoint['metadata'], key: string): readonly string[
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
-  if (texts.length > MAX_PARTS) throw new RangeError(`${key} lists more than ${MAX_PARTS}`)
+  if (texts.length > MAX_PARTS) throw new RangeError(`${key} has more than ${MAX_PARTS} elements`)
   return texts
 }
 
-function toNoHandler(wanted: string): string {
+function toUnknownHandler(name: string): string {
   const known = [...HANDLERS.keys()].join(', ')
-  return `there is no handler ${show(wanted)}, only ${known}; served as if it asked for none`
+  return `unknown handler ${quote(name)}, using the default; known are ${known}`
 }
 
-function show(text: string): string {
-  return JSON.stringify(text.slice(0, MAX_SHOWN))
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, MAX_QUOTED))
 }

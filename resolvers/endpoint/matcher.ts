@@ -3,28 +3,28 @@ import type { EndpointRoute } from './declared.ts'
 import type { RequestPath } from './request-path.ts'
 import { Slot } from './route-bucket.ts'
 
-/** Most places in the tree one request may lead to. What real paths make is some ten. */
+/** Maximum number of tree nodes that a request may visit; real routes need about ten. */
 const MAX_COST = 1000
-/** Most combinations of path, host and method. */
+/** Maximum number of combinations of path, host and method. */
 const MAX_SLOTS = 500_000
-/** Longest host looked at, characters (RFC 1035 §2.3.4). */
+/** Maximum length of a host in characters (RFC 1035 §2.3.4). */
 const MAX_HOST = 255
 const NO_PATTERNS: readonly string[] = []
 
-/** A place in the tree of templates: what the segments so far lead to. */
+/** Node in the tree of path templates. */
 interface TreeNode {
   literals: Map<string, TreeNode> | undefined
-  /** After any one segment. */
+  /** Child for any single segment. */
   single: TreeNode | undefined
-  /** After any number of segments, by how many follow them, most first. */
+  /** Children for `**`, by the number of segments behind it, most first. */
   multi: Tail[] | undefined
-  /** Ends here, for any host. */
+  /** Routes that end here, for any host. */
   any: Slot | undefined
-  /** The same by host pattern, for others. */
+  /** Routes that end here, by host pattern. */
   slots: Map<string, Slot> | undefined
-  /** Most nodes visited from here on, this one included, whatever the path is. */
+  /** Maximum number of nodes visited from here on, including this one. */
   cost: number
-  /** The greatest cost among `literals`. */
+  /** Maximum cost among `literals`. */
   literalCost: number
 }
 
@@ -34,40 +34,40 @@ interface Tail {
 }
 
 /**
- * Declared routes as one tree of path segments. Finding visits at most {@link MAX_COST} nodes, however many
- * routes there are: a route that would make it more is not taken in.
+ * Declared routes as a tree of path segments. A lookup visits at most {@link MAX_COST} nodes, independent of the number of routes;
+ * a route that would exceed this bound is rejected.
  *
- * Of several routes that match, the most specific one is found. What decides, in this order:
+ * The most specific matching route wins, in this order:
  *
  * 1. a template with a verb before one without;
- * 2. the segments, from the left: literal, then `*` or `{name}`, then `**`; and the end of a template before `**`.
- *    Of several `**` the one with more segments behind it, then those segments;
- * 3. the host: its name, then `*.<name>` with the longest name, then `*`;
- * 4. the method: by name, then GET for HEAD, then any;
- * 5. what was added first.
+ * 2. segments from the left: literal, then `*` or `{name}`, then `**`; the end of a template before `**`.
+ *    Of several `**`, the one with more segments behind it, then those segments;
+ * 3. host: exact name, then `*.<name>` with the longest name, then `*`;
+ * 4. method: exact, then GET for HEAD, then any;
+ * 5. the route added first.
  */
 export class EndpointMatcher {
-  /** Routes taken in. */
+  /** Number of routes. */
   size = 0
-  /** Whether methods make a difference. */
+  /** Whether any route depends on the method. */
   byMethod = false
-  /** Whether hosts make a difference. */
+  /** Whether any route depends on the host. */
   byHost = false
-  /** Nodes the last {@link find} visited. */
+  /** Nodes visited by the last {@link find}. */
   visited = 0
   readonly #root: TreeNode = createNode()
   /** Trees of the templates that end in a verb. */
   readonly #verbs = new Map<string, TreeNode>()
   readonly #hosts = new Set<string>()
   #slots = 0
-  // What the running `find` looks for.
+  // Arguments of the current `find`, as fields to avoid passing them down the recursion.
   #segments: readonly string[] = []
   #method = ''
   #patterns: readonly string[] = NO_PATTERNS
   #namespace = ''
   readonly #allowed = new Set<string>()
 
-  /** Takes a route in; false when it cannot: it would make matching slow, or there are too many. */
+  /** Adds a route; false if that would exceed {@link MAX_COST} or {@link MAX_SLOTS}. */
   add(route: EndpointRoute): boolean {
     const { template, hosts, methods } = route
     const { segments, verb } = template
@@ -89,8 +89,8 @@ export class EndpointMatcher {
   }
 
   /**
-   * The route of a request; where only its method is wrong, the methods that are not, as `Allow` lists them;
-   * else undefined. Takes the verb off `path.segments` when a template with a verb was found.
+   * Finds the route of a request. Returns the allowed methods in the format of `Allow` if only the method differs, undefined if
+   * nothing matches. Removes the verb from `path.segments` if a template with a verb matches.
    *
    * @param host as received.
    */
@@ -144,20 +144,20 @@ export class EndpointMatcher {
   #select({ any, slots }: TreeNode): EndpointRoute | undefined {
     if (slots !== undefined) {
       for (const pattern of this.#patterns) {
-        const found = this.#ask(slots.get(pattern))
+        const found = this.#findIn(slots.get(pattern))
         if (found !== undefined) return found
       }
     }
-    return this.#ask(any)
+    return this.#findIn(any)
   }
 
-  #ask(slot: Slot | undefined): EndpointRoute | undefined {
+  #findIn(slot: Slot | undefined): EndpointRoute | undefined {
     const found = slot?.find(this.#method, this.#namespace)
     if (found === undefined) slot?.collect(this.#namespace, this.#allowed)
     return found
   }
 
-  /** The host patterns in use that fit, most specific first, without the one for any. */
+  /** Host patterns in use that match, most specific first, without `*`. */
   #listPatterns(received: string): readonly string[] {
     const host = toHostName(received)
     if (host.length > MAX_HOST) return NO_PATTERNS
@@ -194,7 +194,7 @@ function openSlot(node: TreeNode, host: string): Slot {
   return slot
 }
 
-/** What the cost of `node` would be with these segments, from `at` on, below it. */
+/** Cost of `node` after adding these segments, from `at` on, below it. */
 function costWith(node: TreeNode | undefined, segments: readonly string[], at: number): number {
   if (at === segments.length) return node?.cost ?? 1
   const segment = segments[at]!
@@ -207,7 +207,7 @@ function costWith(node: TreeNode | undefined, segments: readonly string[], at: n
     : Math.max(literalCost, nextCost) + others
 }
 
-/** Of a node itself and what follows it but the literals. */
+/** Cost of a node and its non-literal children. */
 function costOfOthers({ single, multi }: TreeNode): number {
   let cost = 1 + (single?.cost ?? 0)
   if (multi !== undefined) for (const tail of multi) cost += tail.node.cost
@@ -222,7 +222,7 @@ function findNext(node: TreeNode, segments: readonly string[], at: number): Tree
   return node.multi?.find((tail) => tail.length === length)?.node
 }
 
-/** Makes the nodes these segments lead along, and returns the last. */
+/** Creates the nodes of a template and returns the last one. */
 function insert(node: TreeNode, segments: readonly string[], at: number): TreeNode {
   if (at === segments.length) return node
   const segment = segments[at]!

@@ -1,17 +1,17 @@
 import { splitPath } from '../../core/http/path-segments.ts'
 import { decodeSegment } from '../../core/path/decode.ts'
 
-/** The path of a request as templates are matched against it. */
+/** Path of a request, parsed for matching. */
 export interface RequestPath {
-  /** Percent-decoded, each for itself: an encoded slash would not part two of them. */
+  /** Percent-decoded one by one, so that an encoded slash does not separate segments. */
   readonly segments: string[]
-  /** What stands after the last `:` of the last segment, which still has it; empty: nothing. */
+  /** Text after the last `:` of the last segment, which still contains it; empty without one. */
   readonly verb: string
-  /** Some segment is not percent-encoded UTF-8, or holds what two readers may understand differently. */
+  /** A segment is not percent-encoded UTF-8, or contains characters that parsers interpret differently. */
   readonly malformed: boolean
 }
 
-/** Undefined for paths that match nothing: see {@link splitPath}. */
+/** Undefined for paths that match no template: see {@link splitPath}. */
 export function parseRequestPath(path: string): RequestPath | undefined {
   const segments = splitPath(path)
   if (segments === undefined) return undefined

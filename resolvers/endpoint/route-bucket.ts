@@ -1,6 +1,6 @@
 import type { EndpointRoute } from './declared.ts'
 
-/** The routes of one path and one host pattern. What is added first goes before what is added later. */
+/** Routes of one path and one host pattern. The route added first wins. */
 export class Slot {
   readonly #methods = new Map<string, Owners>()
   #any: Owners | undefined = undefined
@@ -17,7 +17,7 @@ export class Slot {
     }
   }
 
-  /** A route that names the method goes before one that takes any. Who is asked by GET is asked by HEAD too (RFC 9110 §9.3.2). */
+  /** A route with the method goes before one for any method. GET routes also match HEAD (RFC 9110 §9.3.2). */
   find(method: string, namespace: string): EndpointRoute | undefined {
     return (
       this.#methods.get(method)?.find(namespace) ??
@@ -26,7 +26,7 @@ export class Slot {
     )
   }
 
-  /** Adds the methods that would have been found. */
+  /** Adds the methods that have a route. */
   collect(namespace: string, methods: Set<string>): void {
     for (const [method, owners] of this.#methods) {
       if (owners.find(namespace) === undefined) continue
@@ -36,10 +36,10 @@ export class Slot {
   }
 }
 
-/** Routes that differ in nothing but their service: the first one inside each namespace. */
+/** Routes that differ only in their service: the first one in each namespace. */
 class Owners {
   readonly #first: EndpointRoute
-  /** Only where there are several services. */
+  /** Undefined for a single service. */
   #byNamespace: Map<string, EndpointRoute> | undefined = undefined
 
   constructor(first: EndpointRoute) {
@@ -58,7 +58,7 @@ class Owners {
   }
 }
 
-/** Notes a route under every namespace its service lies in and that has none yet. */
+/** Adds a route for every namespace that contains its service and has no route yet. */
 function list(route: EndpointRoute, routes: Map<string, EndpointRoute>): typeof routes {
   const { service } = route
   if (!routes.has('')) routes.set('', route)

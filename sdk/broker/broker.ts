@@ -2,8 +2,7 @@ import { type CheckedBroker, createBroker as createChecked } from '../../domain/
 import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import type { CallOptions, Client } from '../client/client.ts'
 import type { ServiceError } from '../errors.ts'
-import { getBrokerAccess } from '../internal/brokers.ts'
-import { findServiceTraces } from '../internal/traces.ts'
+import { findInternals } from '../internal/internals.ts'
 import type { Schema } from '../schema/schema.ts'
 import { Service } from '../service/service.ts'
 import { beginSend, carryFields, endMessage } from '../tracing/message-span.ts'
@@ -92,8 +91,9 @@ export function createBroker(
   const toClient = (): Client => (isService ? owner.client : owner)
   const service = isService ? owner.name : ''
   const log = isService ? owner.log : undefined
-  const own = isService ? getBrokerAccess(owner) : undefined
-  const traces = findServiceTraces(owner)
+  const internals = findInternals(owner)
+  const own = isService ? internals?.broker : undefined
+  const traces = internals?.traces
   let front: CheckedBroker | undefined
   const leaves = new Set<() => Promise<void>>()
 

@@ -5,19 +5,29 @@ import type { Span, Tracer } from '../../core/contracts/tracer.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { OutgoingCall, type TransportFailure } from '../../core/rpc/call.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
-import { toTransportError } from '../../core/rpc/transport-error.ts'
+import { toAttemptFailure, toTransportError } from '../../core/rpc/transport-error.ts'
+import {
+  type Attempts,
+  beginAttempt,
+  endAttempt,
+  isGatewayError,
+  mayRetry,
+  pickNode,
+  recordFailure,
+  recordSuccess,
+} from '../../core/upstream/attempts.ts'
 import { toNoNode } from '../../core/upstream/balance/no-node.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
-import { canTryAnother } from '../../core/upstream/tried-nodes.ts'
 import type { Upstream } from '../../core/upstream/upstream.ts'
 import { type Abortable, unwatchAbort, watchAbort } from '../../lib/async/abort-watch.ts'
+import { toBackOffMs } from '../../lib/async/backoff.ts'
 import { beginCall, carrySpan, endCall, setNode } from '../tracing/call-span.ts'
 import type { CallPlan, CallRouter, LocalService } from './call-options.ts'
 import { CLIENT_CLOSED_REQUEST } from './client-closed-request.ts'
 import { toLocalValue } from './in-process.ts'
 
 /** Back-off before the second repetition; doubled for each one more. */
-const BACK_OFF_MS = 100
+const BACK_OFF = { minMs: 100, maxMs: 102_400 }
 
 /**
  * A call on its way to some node of a service.
@@ -27,7 +37,12 @@ const BACK_OFF_MS = 100
  * lasts, and unless service or registry say that its endpoint is not idempotent. One whose connection was lost
  * may have been served: it is 502.
  */
-export abstract class RoutedCall extends OutgoingCall implements Abortable {
+export abstract class RoutedCall extends OutgoingCall implements Abortable, Attempts {
+  upstream: Upstream | undefined = undefined
+  node: UpstreamNode | undefined = undefined
+  attempts = 0
+  tried: UpstreamNode[] | undefined = undefined
+  inFlight = false
   /** It stays in this process: bodies are {@link value}s. */
   isLocal = false
   /** The request, of a call that stays in this process. */
@@ -49,18 +64,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   private readonly closing: AbortSignal | undefined
   private readonly startedMs = performance.now()
   private local: LocalService | undefined = undefined
-  private upstream: Upstream | undefined = undefined
-  private node: UpstreamNode | undefined = undefined
-  /** The node has it. */
-  private isThere = false
-  /** Nodes that certainly have not served it. */
-  private tried: UpstreamNode[] | undefined = undefined
   private retries: number
   private repeated = 0
   private timer: NodeJS.Timeout | undefined = undefined
   /** Of the attempt that is under way. */
   private span: Span | undefined = undefined
-  private attempts = 0
 
   /** @param closing gives it up, too; undefined: it goes on when its client is closed. */
   constructor(owner: CallRouter, plan: CallPlan, closing?: AbortSignal) {
@@ -133,7 +141,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
 
   /** The service has begun to answer. */
   protected isWell(): void {
-    if (this.isThere) this.upstream!.succeeded(this.node!)
+    if (this.inFlight) recordSuccess(this)
   }
 
   /** Gives it up, and tells the service; false: the call was over. */
@@ -149,9 +157,9 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     const { code, repeatable } = error
     this.endSpan(code, error.message)
     // An error of the protocol proves that the node answers, whatever it says.
-    if (isForeign && (code === 502 || code === 503 || code === 504)) this.blame('gateway')
+    if (isForeign && isGatewayError(code) && this.inFlight) recordFailure(this, 'gateway')
     else this.isWell()
-    this.leave()
+    endAttempt(this)
     if (this.mayRenew(error)) this.renew(error)
     else if ((code === 500 || code === 408) && repeatable && this.mayRepeat()) this.repeat(error)
     else this.fail(error)
@@ -161,14 +169,14 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (this.over) return
     this.span?.fail(kind, detail)
     this.endSpan()
-    if (kind === 'connect' || kind === 'foreign') this.blame('connect')
-    else if (kind === 'closed') this.blame('gateway')
-    this.leave()
+    const failure = toAttemptFailure(kind)
+    if (this.inFlight) recordFailure(this, failure)
+    endAttempt(this)
     const { proxy } = this.owner
     const isProxied = proxy !== undefined && this.upstream?.name === proxy
     const who = isProxied ? 'the RPC proxy' : 'the service'
     const error = toTransportError(this.service, kind, detail, who)
-    if (this.isUnserved(kind) && this.mayTryAnother()) this.attempt()
+    if (this.node !== undefined && !this.started && mayRetry(this, failure, false)) this.attempt()
     else this.fail(error)
   }
 
@@ -241,18 +249,15 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   }
 
   private pick(): UpstreamNode | undefined {
-    const node = this.upstream!.pick(undefined, this.node, this.tried)
-    this.node = node
+    const node = pickNode(this, undefined)
     if (node === undefined) return undefined
-    this.isThere = true
-    node.active++
+    beginAttempt(this, node)
     if (this.span !== undefined) setNode(this.span, node, this.attempts)
     return node
   }
 
   /** Of a stream that belongs to no trace there is none: subscriptions last for ever. */
   private beginSpan(tracer: Tracer, begins: boolean): void {
-    this.attempts++
     // What is sent has a token, which is nobody else's business.
     const { service, endpoint } = this
     const call = { service, endpoint, metadata: this.ownMetadata }
@@ -299,17 +304,6 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     return this.upstream?.endpoints.get(this.endpoint)?.metadata['idempotent'] !== 'false'
   }
 
-  private isUnserved(kind: TransportFailure): boolean {
-    return !this.started && kind !== 'closed' && kind !== 'stopped' && kind !== 'timeout'
-  }
-
-  private mayTryAnother(): boolean {
-    if (this.node === undefined) return false
-    this.tried ??= []
-    this.tried.push(this.node)
-    return canTryAnother(this.upstream!, this.tried)
-  }
-
   /** Milliseconds left; 0: no deadline; negative: none. */
   private left(): number {
     if (this.limitMs === 0) return 0
@@ -323,16 +317,6 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (left !== 0 && this.timedNext === undefined) deadlines.add(this, Math.max(1, left))
   }
 
-  private blame(kind: 'connect' | 'gateway'): void {
-    if (this.isThere) this.upstream!.failed(this.node!, kind)
-  }
-
-  private leave(): void {
-    if (!this.isThere) return
-    this.isThere = false
-    this.node!.active--
-  }
-
   private fail(error: unknown): void {
     if (this.over) return
     this.settle(error instanceof GatewayError ? error.code : 500)
@@ -343,7 +327,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     this.over = true
     this.endSpan(code)
     this.release()
-    this.leave()
+    endAttempt(this)
     clearTimeout(this.timer)
     if (this.signal !== undefined) unwatchAbort(this.signal, this)
     if (this.contextSignal !== undefined) unwatchAbort(this.contextSignal, this)
@@ -358,5 +342,5 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
 /** Reference 15.5, jittered: none of many callers that failed together come back together. */
 function toDelay(repeated: number): number {
   if (repeated === 0) return 0
-  return BACK_OFF_MS * 2 ** Math.min(repeated - 1, 10) * (0.5 + Math.random() / 2)
+  return toBackOffMs(repeated - 1, BACK_OFF)
 }

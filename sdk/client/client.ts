@@ -11,8 +11,8 @@ import {
   toPlatform,
 } from '../auth/credentials.ts'
 import { createFixedToken, type LoginReply } from '../auth/token-source.ts'
+import { internalsOf } from '../internal/internals.ts'
 import { toLocalService } from '../internal/local-services.ts'
-import { setServiceTokens } from '../internal/tokens.ts'
 import { DEFAULT_NAMESPACE } from '../namespace.ts'
 import { toRegistrySource } from '../registry/open-registry.ts'
 import type { Service } from '../service/service.ts'
@@ -152,7 +152,7 @@ export class Client {
       ...{ proxy, closing, traces },
     }
     this.#tokens = this.#createTokens(options.token, credentials, platform)
-    if (this.#tokens !== undefined) setServiceTokens(this, this.#tokens)
+    if (this.#tokens !== undefined) internalsOf(this).tokens = this.#tokens
   }
 
   /**

@@ -1,12 +1,12 @@
-const NOW = Promise.resolve()
+import { findInternals, internalsOf } from '../internal/internals.ts'
 
-/** What begins calls of a client that wait for the end of the turn. */
-const unbegun = new WeakMap<object, Set<() => void>>()
+const NOW = Promise.resolve()
 
 /** Has calls of a client begun at the end of this turn, or when it is closed before: a closed one takes no more. */
 export function beginLater(client: object, begin: () => void): void {
-  const begins = unbegun.get(client) ?? new Set()
-  unbegun.set(client, begins)
+  const internals = internalsOf(client)
+  internals.deferred ??= new Set()
+  const begins = internals.deferred
   begins.add(begin)
   void NOW.then(() => {
     if (begins.delete(begin)) begin()
@@ -15,7 +15,7 @@ export function beginLater(client: object, begin: () => void): void {
 
 /** Begins what waits. */
 export function beginNow(client: object): void {
-  const begins = unbegun.get(client)
+  const begins = findInternals(client)?.deferred
   if (begins === undefined) return
   const all = [...begins]
   begins.clear()

@@ -1,7 +1,7 @@
 import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import type { CallOptions, Client } from '../client/client.ts'
 import { toWatchStream } from '../client/streams/watch-stream.ts'
-import { findServiceTokens } from '../internal/tokens.ts'
+import { findInternals } from '../internal/internals.ts'
 import { Service } from '../service/service.ts'
 import { type ConfigSource, type ConfigValue, toConfigValue } from './config-value.ts'
 import { formatConfigValue } from './format-config-value.ts'
@@ -124,7 +124,7 @@ export function createConfig(
         open: () => client.stream(SERVICE, 'Config.Watch', request, streaming),
         service: SERVICE,
         toEvent: (message) => toConfigValue(toSource(path, message)),
-        tokens: call.context === undefined ? findServiceTokens(client) : undefined,
+        tokens: call.context === undefined ? findInternals(client)?.tokens : undefined,
       })
     },
   }

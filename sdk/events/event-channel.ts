@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import type { Span } from '../../core/contracts/tracer.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { createBackOff } from '../../lib/async/backoff.ts'
 import type { CallOptions, Client } from '../client/client.ts'
 import { ClientClosedError } from '../client/client-closed.ts'
 import type { CallStream } from '../client/streams/call-stream.ts'
@@ -46,8 +47,6 @@ export interface ChannelOptions {
 type Stream = CallStream<object, WireEvent>
 
 /** First wait before the service is called again; doubled with each that follows. */
-const MIN_DELAY_MS = 50
-const MAX_DELAY_MS = 5000
 /** How long the service may take to keep what it was told. */
 const LEAVE_MS = 5000
 /** Codes of errors behind which the service may come back: it is not found, was lost, or is away. */
@@ -65,7 +64,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
   let unanswered: (() => Promise<void>) | undefined
   /** Of the events that are being handled; those of `program` end with its answer. */
   const spans = new Map<string, Span>()
-  let failures = 0
+  const backOff = createBackOff()
   /** The service has taken the stream. */
   let hasBegun = false
   let isOver = false
@@ -133,8 +132,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
     const isExpired = error instanceof GatewayError && isInvalidToken(error) && hasBegun
     const mayReturn = isExpired || (error instanceof GatewayError && AWAY.includes(error.code))
     if (!mayReturn || !resumes || request === undefined) throw error
-    const ms = Math.min(MIN_DELAY_MS * 2 ** failures++, MAX_DELAY_MS) * (0.5 + Math.random() / 2)
-    await delay(ms, undefined, { signal: waiting.signal }).catch(() => {})
+    await delay(backOff.next(), undefined, { signal: waiting.signal }).catch(() => {})
   }
 
   /** Ends a stream. What was acknowledged is then: the service ends the stream once it has kept that. */
@@ -171,7 +169,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
           const { done, value } = await next
           if (isOver) break
           if (done === true) throw new GatewayError('events', 503, 'the stream of events has ended')
-          failures = 0
+          backOff.reset()
           return { done: false, value: toEvent(from, value) }
         } catch (error) {
           // Its service stops: the loop is done, nothing went wrong.

@@ -1,6 +1,6 @@
 import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import type { CallOptions, Client } from '../client/client.ts'
-import { findServiceTraces } from '../internal/traces.ts'
+import { findInternals } from '../internal/internals.ts'
 import { Service } from '../service/service.ts'
 import { beginSend, carryFields, endMessage, toTraceFields } from '../tracing/message-span.ts'
 import { type EventChannel, openChannel } from './event-channel.ts'
@@ -178,7 +178,7 @@ export function createEvents(
 ): Events {
   rejectUnknownOptions('createEvents', options, CALL)
   const client = owner instanceof Service ? owner.client : owner
-  const traces = findServiceTraces(owner)
+  const traces = findInternals(owner)?.traces
 
   async function call<R>(endpoint: string, request: object, given: object): Promise<R> {
     return client.call<R>(SERVICE, endpoint, request, toCall(options, given))

@@ -1,22 +1,16 @@
 import type { Registry } from '../../core/contracts/registry.ts'
 import type { Caller } from '../../core/rpc/caller.ts'
 import type { LocalService } from '../client/call-options.ts'
+import { findInternals } from './internals.ts'
 
-/** How a service that was built in this process is called. */
-const callable = new WeakMap<object, LocalService>()
 /** The services of this process that run, by the registry they are in, in the order they began. */
 const running = new WeakMap<Registry, Set<LocalService>>()
 /** Callers of nodes by the ids they are registered with, which are nobody else's: of those of this process, and of linked servers. */
 const nodes = new Map<string, Caller>()
 
-/** Says how a service is called without sockets. */
-export function setLocalService(service: object, local: LocalService): void {
-  callable.set(service, local)
-}
-
 /** @throws {TypeError} when it is no service of this process. */
 export function toLocalService(service: object): LocalService {
-  const local = callable.get(service)
+  const local = findInternals(service)?.local
   if (local === undefined) throw new TypeError('services must be services of this process')
   return local
 }

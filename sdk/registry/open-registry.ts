@@ -4,7 +4,7 @@ import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { parseAddress } from '../../core/upstream/parse-node.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { hideSecret } from '../../lib/text/redact-url.ts'
+import { redactUrl } from '../../lib/text/redact.ts'
 
 /** A registry that was opened by its text. */
 export interface OpenedRegistry {
@@ -166,7 +166,7 @@ function toKey(text: string, domain = DEFAULT_DOMAIN): string {
 
 /** Without what may be a token. */
 function toShown(text: string): string {
-  return JSON.stringify(hideSecret(text).slice(0, 253))
+  return JSON.stringify(redactUrl(text).slice(0, 253))
 }
 
 async function loadMemory(): Promise<Registry> {

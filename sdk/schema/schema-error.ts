@@ -1,5 +1,6 @@
 import type { TLocalizedValidationError } from '../../core/schema.ts'
 import { inspectShort } from '../../lib/text/inspect.ts'
+import { hasSecretPart } from '../../lib/text/redact.ts'
 import { type JsonSchema, parsePointer, typesOf } from './json-schema.ts'
 
 /** A value that does not fit its schema. Expected, so it carries no stack. */
@@ -148,16 +149,8 @@ function isSecret(schema: JsonSchema, pointer: string): boolean {
     if (typeof at !== 'object' || at === null) break
     inner = at
   }
-  return holdsSecret(inner)
-}
-
-/** Whether something in a schema is secret: what should have been an object may be the secret itself. */
-function holdsSecret(schema: unknown): boolean {
-  if (typeof schema !== 'object' || schema === null) return false
-  return (
-    (schema as JsonSchema).writeOnly === true ||
-    Object.values(schema).some((part) => holdsSecret(part))
-  )
+  // What should have been an object may be the secret itself.
+  return hasSecretPart(inner)
 }
 
 function findSchema(schema: JsonSchema, pointer: string): unknown {

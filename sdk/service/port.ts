@@ -18,6 +18,8 @@ import { type ListenAddress, toReachable } from './listen-address.ts'
 export interface ServiceLimits extends Omit<ServerLimits, 'onClosed'> {
   /** Connections at a time; more are closed at once. @default unlimited */
   readonly maxConnections?: number
+  /** See `ListenerOptions`. @default unlimited */
+  readonly maxClientSockets?: number
 }
 
 export interface ServicePortOptions {
@@ -105,6 +107,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
     listener = await create({
       ...address,
       maxConnections: limits.maxConnections ?? Number.POSITIVE_INFINITY,
+      maxClientSockets: limits.maxClientSockets ?? Number.POSITIVE_INFINITY,
       maxMessageBytes: MESSAGE_MAX_BYTES,
       internalFields: true,
       handle: gateway.handle,

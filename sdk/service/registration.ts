@@ -4,8 +4,9 @@ import { isStopping } from '../../core/is-stopping.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
 import { isPermanent } from '../../core/registry/errors.ts'
 import { Outages } from '../../core/registry/outage-tracker.ts'
+import { createBackOff, toJittered } from '../../lib/async/backoff.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { withTimeout } from '../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../lib/async/timeout.ts'
 
 export interface RegistrationOptions {
   readonly registry: Registry
@@ -56,7 +57,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   let left = false
   /** The registry knows its services by itself. */
   let isUnneeded = false
-  let failures = 0
+  const backOff = createBackOff({ minMs: PAUSE_MS, maxMs: retryMs })
   let isKnown = false
   let timer: NodeJS.Timeout | undefined
   let pending: Promise<void> | undefined
@@ -96,9 +97,8 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     outages.tell(entry.name, error, nowMs() - requestedMs)
     outages.sweep()
     isKnown ||= error === undefined
-    failures = error === undefined ? 0 : failures + 1
-    const pauseMs = Math.min(PAUSE_MS * 2 ** (failures - 1), retryMs)
-    if (!ended) schedule(error === undefined ? intervalMs : pauseMs)
+    if (error === undefined) backOff.reset()
+    if (!ended) schedule(error === undefined ? toJittered(intervalMs, 0.2) : backOff.next())
   }
   // Jittered: services that began together are not to come together.
   const schedule = (ms: number): void => {
@@ -108,7 +108,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
         () => follow(),
         (error) => follow(toError(error)),
       )
-    }, toJittered(ms)).unref()
+    }, ms).unref()
   }
 
   const startMs = performance.now()
@@ -128,7 +128,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       follow(error)
       break
     }
-    await new Promise((resolve) => setTimeout(resolve, toJittered(pauseMs)))
+    await new Promise((resolve) => setTimeout(resolve, toJittered(pauseMs, 0.2)))
   }
 
   let leftMs = answerMs
@@ -174,8 +174,4 @@ function toDraining(entry: ServiceEntry): ServiceEntry {
     metadata: { ...metadata, state: 'draining' },
   }))
   return { ...entry, nodes }
-}
-
-function toJittered(ms: number): number {
-  return ms * (0.8 + Math.random() * 0.2)
 }

@@ -2,7 +2,7 @@ import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Broker } from '../../core/contracts/broker.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { checkService } from '../../core/registry/service.ts'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/timeout.ts'
 import { findMisspeltVariables } from '../../lib/config/unknown-env.ts'
 import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import { type Credentials, findCredentials, toPlatform } from '../auth/credentials.ts'
@@ -13,10 +13,8 @@ import type { LocalService } from '../client/call-options.ts'
 import { Client } from '../client/client.ts'
 import { InProcessCaller } from '../client/in-process.ts'
 import { readProxyAddress } from '../client/proxy-address.ts'
-import { setBrokerAccess } from '../internal/brokers.ts'
-import { addLocalNode, addLocalService, setLocalService } from '../internal/local-services.ts'
-import { findServiceTokens } from '../internal/tokens.ts'
-import { setServiceTraces } from '../internal/traces.ts'
+import { findInternals, internalsOf } from '../internal/internals.ts'
+import { addLocalNode, addLocalService } from '../internal/local-services.ts'
 import type { ServiceLog } from '../log/service-log.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from '../registry/open-registry.ts'
 import { toRuntimeName } from '../runtime/runtime-name.ts'
@@ -166,9 +164,11 @@ export class Service<H extends object = Record<never, never>> {
       log: this.#dispatcher.log,
       traces: this.#dispatcher.traces,
     })
-    setLocalService(this, this.#local)
-    setBrokerAccess(this, this.#broker.own)
-    setServiceTraces(this, this.#dispatcher.traces)
+    Object.assign(internalsOf(this), {
+      local: this.#local,
+      broker: this.#broker.own,
+      traces: this.#dispatcher.traces,
+    })
   }
 
   /** Where it is reached, `host:port`; empty before it has started. */
@@ -349,7 +349,7 @@ export class Service<H extends object = Record<never, never>> {
 
   #openRegistry(): Registry | undefined {
     if (typeof this.#registry !== 'string') return this.#registry
-    const tokens = findServiceTokens(this.client)
+    const tokens = findInternals(this.client)?.tokens
     const domain = this.#findCredentials()?.namespace
     this.#opened = openRegistry(this.#registry, { tokens, domain })
     return this.#opened.registry

@@ -3,7 +3,7 @@ import { rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import type { CallOptions, Client } from '../client/client.ts'
 import { beginLater } from '../client/deferred-start.ts'
 import { toWatchStream } from '../client/streams/watch-stream.ts'
-import { findServiceTokens } from '../internal/tokens.ts'
+import { findInternals } from '../internal/internals.ts'
 import { Service } from '../service/service.ts'
 import {
   type StoreEvent,
@@ -278,7 +278,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
         open: () => client.stream(SERVICE, 'Store.Watch', request, toStreaming(call)),
         service: SERVICE,
         toEvent,
-        tokens: call.context === undefined ? findServiceTokens(client) : undefined,
+        tokens: call.context === undefined ? findInternals(client)?.tokens : undefined,
       })
     },
   }

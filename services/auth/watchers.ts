@@ -1,4 +1,5 @@
 import { ADMIN } from '../../core/auth/policy/account-rights.ts'
+import { SharedPlaces } from '../../core/limits/shared-places.ts'
 import type { Account, Context } from '../../sdk/context.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
 
@@ -26,6 +27,7 @@ export function isEnforcer({ type, scopes }: Account): boolean {
 /** @param max watchers at a time; nine tenths are for those that enforce rules: nobody else keeps them from it. */
 export function createWatchers(max: number): Watchers {
   const maxOthers = Math.ceil(max / 10)
+  const places = new SharedPlaces(max, 'watchers')
   const all = new Set<AbortController>()
   const others = new Set<AbortController>()
   let closed = false
@@ -36,6 +38,7 @@ export function createWatchers(max: number): Watchers {
     errorId: string,
     tell: (signal: AbortSignal) => AsyncIterable<T>,
   ): AsyncIterable<T> {
+    const leavePlace = places.enter(account?.issuer ?? '', errorId)
     const leave = (): void => watcher.abort()
     all.add(watcher)
     if (account === undefined || !isEnforcer(account)) others.add(watcher)
@@ -45,6 +48,7 @@ export function createWatchers(max: number): Watchers {
       if (closed && !signal.aborted) throw stopping(errorId)
     } finally {
       signal.removeEventListener('abort', leave)
+      leavePlace()
       all.delete(watcher)
       others.delete(watcher)
     }

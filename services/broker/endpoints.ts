@@ -71,7 +71,7 @@ export function createBrokerEndpoints(
           ...(queue !== '' && { queue: toEffective(namespace, queue, 'request.queue', id) }),
           ...(when_slow !== '' && { whenSlow: when_slow }),
         }
-        return toEntries(subscriptions.open(effective, choice, id, () => ctx.start()))
+        return toEntries(subscriptions.open(namespace, effective, choice, id, () => ctx.start()))
       },
     }),
 

@@ -1,6 +1,7 @@
 import type { Message, Unsubscribe } from '../../core/contracts/broker.ts'
+import { SharedPlaces } from '../../core/limits/shared-places.ts'
 import type { CheckedBroker, CheckedSubscribeOptions } from '../../domain/broker/broker.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { unavailable } from '../../sdk/errors.ts'
 import { createMessageFeed, type MessageFeed } from './message-feed.ts'
 
 export interface SubscriptionsOptions {
@@ -16,6 +17,7 @@ export interface Subscriptions {
   /**
    * Subscribes, until the stream is left.
    *
+   * @param namespace of the topic.
    * @param topic effective name.
    * @param id of errors.
    * @param onStart called once messages come.
@@ -23,6 +25,7 @@ export interface Subscriptions {
    * refuses with, the stream.
    */
   readonly open: (
+    namespace: string,
     topic: string,
     options: Omit<CheckedSubscribeOptions, 'onEnd'>,
     id: string,
@@ -39,6 +42,7 @@ const STOPPING = 'the broker is being stopped'
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const { broker, maxSubscribers, fits } = options
   const feeds = new Set<MessageFeed>()
+  const places = new SharedPlaces(maxSubscribers, 'subscribers')
   let closed = false
 
   async function leave(stop: Unsubscribe): Promise<void> {
@@ -50,13 +54,13 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
   }
 
   return {
-    open(topic, choice, id, onStart) {
+    open(namespace, topic, choice, id, onStart) {
       if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= maxSubscribers)
-        throw tooManyRequests(id, `there are ${maxSubscribers} subscribers already`)
+      const leavePlace = places.enter(namespace, id)
       let stop: Unsubscribe | undefined
       const feed: MessageFeed = createMessageFeed(() => {
         feeds.delete(feed)
+        leavePlace()
         if (stop !== undefined) void leave(stop)
       })
       feeds.add(feed)

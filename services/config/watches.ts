@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Store } from '../../domain/store/store.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
+import { createWatchHub, mapFeed } from '../../sdk/events/watch-hub.ts'
 import { HEAD, toTable } from './records.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
 import { parsePath } from './tree/path.ts'
@@ -41,42 +40,28 @@ export interface Watches {
   readonly close: () => void
 }
 
-const STOPPING = 'the configuration is being closed'
-
 export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions): Watches {
-  const feeds = new Set<EventFeed<string>>()
-  let closed = false
+  const stopping = 'the configuration is being closed'
+  const hub = createWatchHub<string>({ maxWatchers, maxWaiting: 1, stopping })
 
   return {
     open({ namespace, path }, id, onStart) {
-      if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= maxWatchers)
-        throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
       const names = parsePath(path)
-      let stop = (): void => {}
       let last: { readonly node: ConfigNode | undefined; readonly digest: string } | undefined
-      const feed: EventFeed<string> = createEventFeed({
-        id,
-        maxWaiting: 1,
-        onClose: () => {
-          stop()
-          feeds.delete(feed)
-        },
-      })
-      feeds.add(feed)
       // Missed or not, what there is now is read.
       const onChange = (): void => feed.push(HEAD, namespace)
-      store
-        .watch(toTable(namespace), HEAD, { onEvent: onChange, onMissedEvents: onChange })
-        .then((stopWatching) => {
-          stop = stopWatching
-          if (!feeds.has(feed)) return stop()
-          onStart()
-          onChange()
-        }, feed.fail)
+      const listener = { onEvent: onChange, onMissedEvents: onChange }
+      const onSubscribed = (): void => {
+        onStart()
+        onChange()
+      }
+      const feed = hub.open(
+        { id, namespace },
+        () => store.watch(toTable(namespace), HEAD, listener),
+        onSubscribed,
+      )
 
-      /** Undefined: the watcher has it. */
-      async function readNews(): Promise<Snapshot | undefined> {
+      return mapFeed(feed, async () => {
         const snapshot = await snapshots.read(namespace)
         const node = findNode(snapshot.tree, names)
         if (last !== undefined && node === last.node) return undefined
@@ -84,35 +69,11 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
         const isKnown = digest === last?.digest
         last = { node, digest }
         return isKnown ? undefined : snapshot
-      }
-
-      return {
-        async next() {
-          for (;;) {
-            const { done } = await feed.next()
-            if (done === true) return { done, value: undefined }
-            try {
-              const value = await readNews()
-              if (value !== undefined) return { done: false, value }
-            } catch (error) {
-              feed.fail(error as Error)
-              throw error
-            }
-          }
-        },
-        return: () => feed.return!() as Promise<IteratorResult<Snapshot>>,
-        [Symbol.asyncIterator]() {
-          return this
-        },
-      }
+      })
     },
 
-    count: () => feeds.size,
-
-    close() {
-      closed = true
-      for (const feed of feeds) feed.end(STOPPING)
-    },
+    count: hub.count,
+    close: hub.close,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { RequestPoint } from '../../core/metrics/request-history.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
+import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
+import { createWatchHub } from '../../sdk/events/watch-hub.ts'
 import { type StatsMessage, toPointMessage } from './messages.ts'
 
 export interface StatsFeedsOptions {
@@ -29,39 +29,24 @@ export interface StatsFeeds {
 
 /** Points that may wait for a slow watcher: a minute. */
 const MAX_WAITING = 60
-const STOPPING = 'the server is stopping'
 
 export function createStatsFeeds({ points, maxWatchers }: StatsFeedsOptions): StatsFeeds {
-  const feeds = new Set<EventFeed<StatsMessage>>()
-  let closed = false
+  const stopping = 'the server is stopping'
+  const hub = createWatchHub<StatsMessage>({ maxWatchers, maxWaiting: MAX_WAITING, stopping })
 
   return {
     open(seconds, id) {
-      if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= maxWatchers)
-        throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
-      const feed: EventFeed<StatsMessage> = createEventFeed({
-        id,
-        maxWaiting: MAX_WAITING,
-        onClose: () => feeds.delete(feed),
-      })
-      feeds.add(feed)
       const first = seconds === 0 ? [] : points().slice(-seconds)
+      const feed = hub.open({ id, namespace: DEFAULT_DOMAIN }, () => () => {})
       feed.push('first', { points: first.map(toPointMessage) })
       return feed
     },
 
     tell(point) {
-      if (feeds.size === 0) return
-      const message = { points: [toPointMessage(point)] }
-      for (const feed of feeds) feed.push(String(point.timeMs), message)
+      if (hub.count() > 0) hub.publish(String(point.timeMs), { points: [toPointMessage(point)] })
     },
 
-    count: () => feeds.size,
-
-    close() {
-      closed = true
-      for (const feed of [...feeds]) feed.end(STOPPING)
-    },
+    count: hub.count,
+    close: hub.close,
   }
 }

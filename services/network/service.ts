@@ -11,7 +11,7 @@ import { toServerKey } from '../../domain/mesh/names.ts'
 import type { Network } from '../../domain/mesh/network.ts'
 import { formatServer } from '../../domain/mesh/registry/entry.ts'
 import type { Store } from '../../domain/store/store.ts'
-import { hideSecret } from '../../lib/text/redact-url.ts'
+import { redactUrl } from '../../lib/text/redact.ts'
 import { createAccountChecks } from '../../sdk/auth/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
 import { createAcceptedLinks } from './accepted-links.ts'
@@ -111,7 +111,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     checkPeer: egress && createPeerCheck(egress, log, token !== ''),
   })
   network.listen(accepted.changed)
-  const known = store && createKnownServices({ store, network, log })
+  const known = store && createKnownServices({ store, key: id, source: network.routes, log })
   const view = createView({ table, id, network: networkName })
   service.handle('Network', createNetworkEndpoints({ view, links, accepted, checks }))
 
@@ -154,6 +154,6 @@ function toAddress(text: string, what: string): ServerAddress {
   const address = parseServerAddress(text)
   if (address !== undefined) return address
   throw new TypeError(
-    `${what} must be ${SERVER_ADDRESS_FORMS}, got ${JSON.stringify(hideSecret(text).slice(0, 253))}`,
+    `${what} must be ${SERVER_ADDRESS_FORMS}, got ${JSON.stringify(redactUrl(text).slice(0, 253))}`,
   )
 }

@@ -176,7 +176,8 @@ export function createEndpoints(
       }),
       stream: 'server',
       handle({ service, options }, ctx) {
-        const events = watches.open(readable(options, ctx), service, idOf(ctx))
+        const caller = ctx.account?.issuer ?? ''
+        const events = watches.open(readable(options, ctx), service, caller, idOf(ctx))
         ctx.start()
         return events
       },

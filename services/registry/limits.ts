@@ -20,6 +20,8 @@ export const MAX_VERSION_NODES = 1000
 export const MAX_VERSION_BYTES: number = 1024 * 1024
 /** Bytes of all versions of a service in a domain as JSON: half of what a reply may have. */
 export const MAX_SERVICE_BYTES: number = 8 * 1024 * 1024
+/** Bytes as JSON that a namespace may register for each node of its quota; it may register one service of {@link MAX_SERVICE_BYTES} in any case. */
+export const QUOTA_NODE_BYTES: number = 8 * 1024
 /** Versions of services in a domain. */
 export const MAX_VERSIONS = 100_000
 /** Entries of a page. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Broker } from '../../core/contracts/broker.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
+import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { toTopicName } from '../../domain/broker/topic-name.ts'
 import { ALL_DOMAINS } from './domains.ts'
 import type { WatchEvent, Watches } from './watches.ts'
@@ -44,7 +45,8 @@ export function publishChanges(
   async function run(): Promise<void> {
     for (;;) {
       try {
-        for await (const event of watches.open(ALL_DOMAINS, '', 'registry')) await publish(event)
+        for await (const event of watches.open(ALL_DOMAINS, '', DEFAULT_DOMAIN, 'registry'))
+          await publish(event)
         return
       } catch (error) {
         if (watches.closed()) return

@@ -1,9 +1,16 @@
 import type { Service } from '../../core/contracts/registry.ts'
 import { type Quota, quotaReached } from '../../core/limits/quota.ts'
+import { formatSize } from '../../lib/text/units.ts'
 import { tooManyRequests } from '../../sdk/errors.ts'
 import type { Domain } from './domains.ts'
 import { toEntryBytes, toNodeBytes } from './entry.ts'
-import { MAX_SERVICE_BYTES, MAX_VERSION_BYTES, MAX_VERSION_NODES, MAX_VERSIONS } from './limits.ts'
+import {
+  MAX_SERVICE_BYTES,
+  MAX_VERSION_BYTES,
+  MAX_VERSION_NODES,
+  MAX_VERSIONS,
+  QUOTA_NODE_BYTES,
+} from './limits.ts'
 
 /**
  * Checks that a domain has room for a registration, merged with what is there: everything it holds has to fit into replies.
@@ -53,4 +60,10 @@ export function checkRoom(domain: Domain, service: Service, id: string, quota: Q
       id,
       `all versions of ${service.name} must be at most ${MAX_SERVICE_BYTES} bytes of JSON, would be ${all}`,
     )
+  const limitBytes = Math.max(MAX_SERVICE_BYTES, limit * QUOTA_NODE_BYTES)
+  if (domain.bytes() - before.bytes + bytes > limitBytes)
+    throw quotaReached(id, 429, quota, {
+      ...{ namespace: domain.name, limit: formatSize(limitBytes) },
+      ...{ used: formatSize(domain.bytes()), remedy: 'deregister services' },
+    })
 }

@@ -14,6 +14,8 @@ export interface RegistryUsage {
   /** Nodes of all versions. */
   readonly nodes: () => number
   readonly find: (service: Pick<Service, 'name' | 'version'>) => CountedVersion | undefined
+  /** Bytes of the entries of all services. */
+  readonly bytes: () => number
   /** Bytes of the entries of all versions of a service. */
   readonly bytesOf: (name: string) => number
   /**
@@ -32,6 +34,7 @@ export function createRegistryUsage(registry: Registry, domain: string): Registr
   /** Registered names by their form in lower case; each list has a name. */
   const names = new Map<string, readonly string[]>()
   let nodes = 0
+  let totalBytes = 0
   const stop = registry.watch?.(({ type, service }) => {
     const key = toKey(service)
     const known = versions.get(key)
@@ -41,6 +44,7 @@ export function createRegistryUsage(registry: Registry, domain: string): Registr
     const bytes = type === 'delete' ? 0 : toEntryBytes(service, domain)
     if (type === 'delete') versions.delete(key)
     else versions.set(key, { service, bytes })
+    totalBytes += bytes - before
     const all = (bytesByName.get(service.name) ?? 0) - before + bytes
     const isNew = !bytesByName.has(service.name)
     if (all > 0) bytesByName.set(service.name, all)
@@ -57,6 +61,7 @@ export function createRegistryUsage(registry: Registry, domain: string): Registr
   return {
     size: () => versions.size,
     nodes: () => nodes,
+    bytes: () => totalBytes,
     find: (service) => versions.get(toKey(service)),
     bytesOf: (name) => bytesByName.get(name) ?? 0,
     findOtherCase(name) {

@@ -1,6 +1,5 @@
 import type { RegistryEvent } from '../../core/contracts/registry.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
+import { createWatchHub } from '../../sdk/events/watch-hub.ts'
 import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
 import { type LeaveOut, truncateToMessage } from './fit-message.ts'
@@ -32,10 +31,16 @@ export interface Watches {
    *
    * @param domain name of one, or `*`.
    * @param service full name of the only one of interest; empty: all.
+   * @param caller namespace of the caller; empty: anonymous.
    * @param id of errors.
    * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
    */
-  readonly open: (domain: string, service: string, id: string) => AsyncIterable<WatchEvent>
+  readonly open: (
+    domain: string,
+    service: string,
+    caller: string,
+    id: string,
+  ) => AsyncIterable<WatchEvent>
   /** How many there are. */
   readonly count: () => number
   /** Whether no more are taken. */
@@ -44,14 +49,12 @@ export interface Watches {
   readonly close: () => void
 }
 
-const STOPPING = 'the registry is being stopped'
-
 export function createWatches(options: WatchesOptions): Watches {
   const { domains, maxWatchers, leaveOut, maxWaiting = 20_000, nowMs } = options
-  const feeds = new Set<EventFeed<WatchEvent>>()
+  const stopping = 'the registry is being stopped'
+  const hub = createWatchHub<WatchEvent>({ maxWatchers, maxWaiting, stopping })
   /** Made once for all who are told: there may be many, and a version may be long. Null: too long. */
   const made = new WeakMap<RegistryEvent, WatchEvent | null>()
-  let closed = false
 
   function toWatchEvent(event: RegistryEvent, domain: string): WatchEvent | null {
     const known = made.get(event)
@@ -64,33 +67,17 @@ export function createWatches(options: WatchesOptions): Watches {
   }
 
   return {
-    open(domain, service, id) {
-      if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= maxWatchers)
-        throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
-      const feed: EventFeed<WatchEvent> = createEventFeed({
-        id,
-        maxWaiting,
-        onClose: () => {
-          stop()
-          feeds.delete(feed)
-        },
-      })
-      const stop = domains.watch(domain, service || undefined, (event, of) => {
-        const { name, version } = event.service
-        const told = toWatchEvent(event, of)
-        if (told !== null) feed.push(`${name} ${version} ${of}`, told)
-      })
-      feeds.add(feed)
-      return feed
-    },
+    open: (domain, service, caller, id) =>
+      hub.open({ id, namespace: caller }, (feed) =>
+        domains.watch(domain, service || undefined, (event, of) => {
+          const { name, version } = event.service
+          const told = toWatchEvent(event, of)
+          if (told !== null) feed.push(`${name} ${version} ${of}`, told)
+        }),
+      ),
 
-    count: () => feeds.size,
-    closed: () => closed,
-
-    close() {
-      closed = true
-      for (const feed of feeds) feed.end(STOPPING)
-    },
+    count: hub.count,
+    closed: hub.isClosed,
+    close: hub.close,
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Runtime, WorkloadKey } from '../../core/contracts/runtime.ts'
 import { isReservedName } from '../../core/registry/built-in-services.ts'
-import { settlesWithin } from '../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../lib/async/timeout.ts'
 import type { Account } from '../../sdk/context.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
 import type { ServiceAccounts } from './accounts.ts'

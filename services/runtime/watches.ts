@@ -1,6 +1,5 @@
 import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
+import { createWatchHub } from '../../sdk/events/watch-hub.ts'
 import type { ReadOptions, ServiceMessage } from './messages.ts'
 import type { Reconciler } from './reconciler.ts'
 import { type ServiceRecord, toObjectKey } from './state/records.ts'
@@ -47,8 +46,9 @@ export interface WatchesOptions {
 }
 
 export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptions): Watches {
-  const feeds = new Set<EventFeed<WatchMessage>>()
-  let closed = false
+  const hub = createWatchHub<WatchMessage>({
+    ...{ maxWatchers: MOST_WATCHERS, maxWaiting: MOST_WAITING, stopping: STOPPING },
+  })
 
   /** As it is now: of one whose server is away nobody knows. */
   function toWritten(record: ServiceRecord): WatchMessage {
@@ -63,33 +63,27 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
 
   return {
     open(namespace, { service, version, type }, id, starter) {
-      if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= MOST_WATCHERS)
-        throw tooManyRequests(id, `there are ${MOST_WATCHERS} watchers already`)
       const isMeant = (record: ServiceRecord): boolean =>
         record.namespace === namespace &&
         (service === '' || record.name === service) &&
         (version === '' || record.version === version) &&
         (type === '' || record.type === type)
       const there = (): ServiceRecord[] => [...reconciler.records.values()].filter(isMeant)
-      const feed: EventFeed<WatchMessage> = createEventFeed({
-        ...{ id, maxWaiting: MOST_WAITING },
-        onClose() {
+      const feed = hub.open({ id, namespace }, ({ push }) => {
+        const stop = reconciler.watch((now, before) => {
+          const record = now ?? before
+          if (record !== undefined && isMeant(record))
+            push(toObjectKey(record), now ? toWritten(now) : toDeleted(record))
+        })
+        const stopServers = servers.watch((changed) => {
+          for (const record of there())
+            if (changed.has(record.server)) push(toObjectKey(record), toWritten(record))
+        })
+        return () => {
           stop()
           stopServers()
-          feeds.delete(feed)
-        },
+        }
       })
-      const stop = reconciler.watch((now, before) => {
-        const record = now ?? before
-        if (record !== undefined && isMeant(record))
-          feed.push(toObjectKey(record), now ? toWritten(now) : toDeleted(record))
-      })
-      const stopServers = servers.watch((changed) => {
-        for (const record of there())
-          if (changed.has(record.server)) feed.push(toObjectKey(record), toWritten(record))
-      })
-      feeds.add(feed)
       for (const record of there()) feed.push(toObjectKey(record), toWritten(record))
       const isOver = (): boolean => service !== '' && there().length === 0
       starter.start()
@@ -106,10 +100,7 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
       })()
     },
 
-    close() {
-      closed = true
-      for (const feed of feeds) feed.end(STOPPING)
-    },
+    close: hub.close,
   }
 }
 

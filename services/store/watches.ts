@@ -1,7 +1,7 @@
 import type { StoreEvent, StoreTable } from '../../core/contracts/store.ts'
 import type { Store } from '../../domain/store/store.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { createEventFeed, type EventFeed } from '../../sdk/events/event-feed.ts'
+import { unavailable } from '../../sdk/errors.ts'
+import { createWatchHub, mapFeed } from '../../sdk/events/watch-hub.ts'
 import { type RecordMessage, toMessage } from './records.ts'
 
 /** A change as watchers are told it. */
@@ -47,12 +47,10 @@ export interface Watches {
   readonly close: () => void
 }
 
-const STOPPING = 'the store is being stopped'
-
 export function createWatches(options: WatchesOptions): Watches {
   const { store, maxWatchers, maxWaiting = 10_000, nowMs } = options
-  const feeds = new Set<EventFeed<StoreEvent>>()
-  let closed = false
+  const stopping = 'the store is being stopped'
+  const hub = createWatchHub<StoreEvent>({ maxWatchers, maxWaiting, stopping })
 
   /** Only keys wait: whatever their values are, a slow watcher takes little memory. */
   async function toEvent({ type, table, key }: StoreEvent): Promise<WatchEvent | undefined> {
@@ -64,51 +62,20 @@ export function createWatches(options: WatchesOptions): Watches {
 
   return {
     open({ table, prefix }, id, onStart) {
-      if (closed) throw unavailable(id, STOPPING)
-      if (feeds.size >= maxWatchers)
-        throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
-      let stop = (): void => {}
-      const feed: EventFeed<StoreEvent> = createEventFeed({
-        id,
-        maxWaiting,
-        onClose: () => {
-          stop()
-          feeds.delete(feed)
-        },
-      })
-      feeds.add(feed)
       const onMissedEvents = (): void =>
         feed.fail(
           unavailable(id, 'changes may have been missed; watch again and read what is there'),
         )
-      store
-        .watch(table, prefix, { onEvent: (event) => feed.push(event.key, event), onMissedEvents })
-        .then((stopWatching) => {
-          stop = stopWatching
-          if (feeds.has(feed)) onStart()
-          else stop()
-        }, feed.fail)
-      return {
-        async next() {
-          for (;;) {
-            const { done, value } = await feed.next()
-            if (done === true) return { done, value: undefined }
-            const event = await toEvent(value)
-            if (event !== undefined) return { done: false, value: event }
-          }
-        },
-        return: () => feed.return!() as Promise<IteratorResult<WatchEvent>>,
-        [Symbol.asyncIterator]() {
-          return this
-        },
-      }
+      const onEvent = (event: StoreEvent): void => feed.push(event.key, event)
+      const feed = hub.open(
+        { id, namespace: table.database },
+        () => store.watch(table, prefix, { onEvent, onMissedEvents }),
+        onStart,
+      )
+      return mapFeed(feed, toEvent)
     },
 
-    count: () => feeds.size,
-
-    close() {
-      closed = true
-      for (const feed of feeds) feed.end(STOPPING)
-    },
+    count: hub.count,
+    close: hub.close,
   }
 }

@@ -25,7 +25,7 @@ Requests/sec: 107500.68
 Transfer/sec:     21.94MB
 `
 
-t.test('the output of wrk is read with its units', async (t) => {
+t.test('parses the output of wrk with units', async (t) => {
   t.same(parseWrk(WRK), {
     requests: 118238,
     requestsPerSecond: 107500.68,
@@ -35,21 +35,21 @@ t.test('the output of wrk is read with its units', async (t) => {
   })
 })
 
-t.test('failed connections and refused requests are errors', async (t) => {
+t.test('counts failed connections and rejected requests as errors', async (t) => {
   const text = `${WRK}  Socket errors: connect 1, read 2, write 3, timeout 4\n  Non-2xx or 3xx responses: 10\n`
   t.equal(parseWrk(text).errors, 20)
 })
 
-t.test('latencies of seconds are read, and the blank behind them', async (t) => {
+t.test('parses latencies in seconds with trailing spaces', async (t) => {
   const text = WRK.replace('99%    1.32ms', '99%    2.19s ')
   t.equal(parseWrk(text).p99Ms, 2190)
 })
 
-t.test('output without figures is an error that shows it', async (t) => {
+t.test('quotes output without figures in the error', async (t) => {
   t.throws(() => parseWrk('unable to connect'), /unable to connect/)
 })
 
-t.test('the output of h2load is read, and its log of requests', async (t) => {
+t.test('parses the output of h2load and its request log', async (t) => {
   const text = `finished in 3.00s, 12345.67 req/s, 1.23MB/s
 requests: 37040 total, 37101 started, 37040 done, 37037 succeeded, 3 failed, 2 errored, 1 timeout
 status codes: 37037 2xx, 0 3xx, 0 4xx, 0 5xx
@@ -60,11 +60,14 @@ status codes: 37037 2xx, 0 3xx, 0 4xx, 0 5xx
   t.same(readLatencies(log.join('')), { p50Ms: 50, p99Ms: 99 })
 })
 
-t.test('the median of an even number of rounds is the mean of the middle two', async (t) => {
-  t.equal(median([3, 1, 2]), 2)
-  t.equal(median([4, 1, 2, 3]), 2.5)
-  t.ok(Number.isNaN(median([])))
-})
+t.test(
+  'computes the median of an even number of rounds as the mean of the middle two',
+  async (t) => {
+    t.equal(median([3, 1, 2]), 2)
+    t.equal(median([4, 1, 2, 3]), 2.5)
+    t.ok(Number.isNaN(median([])))
+  },
+)
 
 const round = (cpuMicros: number): Measurement => ({
   cpuMicros,
@@ -76,7 +79,7 @@ const round = (cpuMicros: number): Measurement => ({
 })
 
 t.test(
-  'the table shows medians, extremes and ratios, and why a rival has no figures',
+  'lists medians, extremes and ratios, and the reason for missing figures of a rival',
   async (t) => {
     const row = { title: 'a', version: '1.0', ratio: 1 }
     const rows: Row[] = [
@@ -90,7 +93,7 @@ t.test(
   },
 )
 
-t.test('scenarios have names of their own, and name rivals that exist', async (t) => {
+t.test('scenarios have unique names and existing rivals', async (t) => {
   t.equal(new Set(SCENARIOS.map(({ name }) => name)).size, SCENARIOS.length)
   t.throws(() => findScenario('speed'), /there is no scenario speed/)
   for (const { rivals = [] } of SCENARIOS)
@@ -98,7 +101,7 @@ t.test('scenarios have names of their own, and name rivals that exist', async (t
 })
 
 t.test(
-  'flags pick scenarios and rivals; wrong ones are refused with what would be right',
+  'selects scenarios and rivals by flags and rejects unknown ones with suggestions',
   async (t) => {
     const options = parseOptions([
       '--rounds',
@@ -157,7 +160,7 @@ const recorded = (ratios: Record<string, number>, against = 'nginx'): Recorded =
   ratios,
 })
 
-t.test('the guard passes up to 15 % above the record, and no further', async (t) => {
+t.test('guard accepts up to 15 % above the record', async (t) => {
   t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: 1.149 })).passed, true)
   t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: 0.5 })).passed, true)
   const worse = compareRatios(recorded({ proxy: 1, other: 1 }), recorded({ proxy: 1.16, other: 1 }))
@@ -165,19 +168,16 @@ t.test('the guard passes up to 15 % above the record, and no further', async (t)
   t.match(worse.lines, ['FAIL proxy: 1.16 x nginx, recorded 1.00, limit 1.15', /^ok/])
 })
 
-t.test(
-  'the guard fails on what was not measured, and on figures that cannot be compared',
-  async (t) => {
-    t.equal(compareRatios(recorded({ proxy: 1 }), recorded({})).passed, false)
-    t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: Number.NaN })).passed, false)
-    t.throws(
-      () => compareRatios(recorded({}), recorded({}, 'uws-floor')),
-      /recorded against nginx, measured against uws-floor/,
-    )
-  },
-)
+t.test('guard fails for missing and incomparable figures', async (t) => {
+  t.equal(compareRatios(recorded({ proxy: 1 }), recorded({})).passed, false)
+  t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: Number.NaN })).passed, false)
+  t.throws(
+    () => compareRatios(recorded({}), recorded({}, 'uws-floor')),
+    /recorded against nginx, measured against uws-floor/,
+  )
+})
 
-t.test('the guard fails on a scenario without a record', async (t) => {
+t.test('guard fails for a scenario without a record', async (t) => {
   const { lines, passed } = compareRatios(recorded({ proxy: 1 }), recorded({ proxy: 1, rpc: 0.75 }))
   t.equal(passed, false)
   t.match(
@@ -186,7 +186,7 @@ t.test('the guard fails on a scenario without a record', async (t) => {
   )
 })
 
-t.test('figures of another machine are marked', async (t) => {
+t.test('marks figures of another machine', async (t) => {
   const elsewhere = { ...recorded({ proxy: 1 }), machine: { ...MACHINE, cpu: 'y' } }
   t.match(compareRatios(recorded({ proxy: 1 }), elsewhere).lines[1], 'recorded on x, this is y')
 })

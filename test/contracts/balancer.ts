@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { BalanceOptions } from '../../core/upstream/balance/balancer.ts'
+import type { BalanceOptions } from '../../core/upstream/balance/policy.ts'
 import { createRandomBits } from '../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import { TestExchange } from '../../sdk/testing.ts'
@@ -22,25 +22,25 @@ const requests = Array.from(
 export function testBalancer(t: Test, name: string, balance: BalanceOptions): void {
   const weights = fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 2, maxLength: 6 })
 
-  t.test(`${name}: no node, no choice`, async (t) => {
+  t.test(`${name}: returns undefined without nodes`, async (t) => {
     t.equal(makeUpstream([], { balance }).pick(requests[0]!), undefined)
   })
 
-  t.test(`${name}: a single node is always chosen, even when it was tried`, async (t) => {
+  t.test(`${name}: picks a single node even if it was tried`, async (t) => {
     const upstream = makeUpstream([1], { balance })
     const node = upstream.nodes[0]!
     t.equal(upstream.pick(requests[0]!), node)
     t.equal(upstream.pick(requests[1]!, node), node)
   })
 
-  t.test(`${name}: every node gets requests`, async (t) => {
+  t.test(`${name}: picks every node`, async (t) => {
     const upstream = makeUpstream([1, 1, 1, 1], { balance, randomBits: createRandomBits(1) })
     const chosen = new Set<UpstreamNode | undefined>()
     for (let i = 0; i < 400; i++) chosen.add(upstream.pick(requests[i % requests.length]!))
     t.same([...chosen].map((node) => node?.port).sort(), [9001, 9002, 9003, 9004])
   })
 
-  t.test(`${name}: requests are shared by weight`, async () => {
+  t.test(`${name}: distributes requests by weight`, async () => {
     fc.assert(
       fc.property(weights, fc.integer(), (weights, seed) => {
         const total = weights.reduce((sum, weight) => sum + weight)
@@ -62,7 +62,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
     )
   })
 
-  t.test(`${name}: a node that was tried is left out while there is another`, async () => {
+  t.test(`${name}: skips tried nodes while others remain`, async () => {
     fc.assert(
       fc.property(weights, fc.nat(), fc.integer(), (weights, which, seed) => {
         const upstream = makeUpstream(weights, { balance, randomBits: createRandomBits(seed) })
@@ -77,7 +77,7 @@ export function testBalancer(t: Test, name: string, balance: BalanceOptions): vo
     )
   })
 
-  t.test(`${name}: an ejected node is not chosen before its time is up`, async (t) => {
+  t.test(`${name}: skips an ejected node until its ejection time ends`, async (t) => {
     const upstream = makeUpstream([3, 1, 1], {
       balance,
       randomBits: createRandomBits(2),

@@ -23,43 +23,40 @@ const BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
 
 /** What every way of a call must do (docs/protocol.md). */
 export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
-  t.test(
-    'contract: names, metadata and body arrive as they were sent, and so does the reply',
-    async (t) => {
-      const seen: Pick<IncomingCall, 'service' | 'endpoint' | 'metadata'>[] = []
-      const caller = await open(t, (call) => {
-        const { service, endpoint, metadata } = call
-        seen.push({ service, endpoint, metadata })
-        call.reply('content-type: application/x-own\r\nx-two: 1\r\nx-two: \xe4\r\n', call.body)
-      })
-      const call = new RecordedCall({
-        endpoint: 'A.B',
-        metadata: 'content-type: image/png\r\nmx-namespace: shop\r\nx-one: J\xc3\xb6rg, b\r\n',
-        body: BYTES,
-      })
-      const replies: [string, Buffer][] = []
-      call.onReply = (metadata, body) => replies.push([metadata, Buffer.from(body)])
-      caller.call(call)
-      await until(() => replies.length === 1)
-      t.match(seen, [{ service: SERVICE, endpoint: 'A.B' }])
-      const { metadata } = seen[0]!
-      t.equal(findMetadata(metadata, 'content-type'), 'image/png')
-      t.equal(findMetadata(metadata, 'mx-namespace'), 'shop')
-      t.equal(findMetadata(metadata, 'x-one'), 'J\xc3\xb6rg, b')
-      const [fields, body] = replies[0]!
-      t.equal(findMetadata(fields, 'content-type'), 'application/x-own')
-      t.match(fields, 'x-two: 1\r\nx-two: \xe4\r\n')
-      t.ok(body.equals(BYTES))
-      t.equal(caller.pending, 0)
-    },
-  )
+  t.test('contract: transfers names, metadata, body and response unchanged', async (t) => {
+    const seen: Pick<IncomingCall, 'service' | 'endpoint' | 'metadata'>[] = []
+    const caller = await open(t, (call) => {
+      const { service, endpoint, metadata } = call
+      seen.push({ service, endpoint, metadata })
+      call.reply('content-type: application/x-own\r\nx-two: 1\r\nx-two: \xe4\r\n', call.body)
+    })
+    const call = new RecordedCall({
+      endpoint: 'A.B',
+      metadata: 'content-type: image/png\r\nmx-namespace: shop\r\nx-one: J\xc3\xb6rg, b\r\n',
+      body: BYTES,
+    })
+    const replies: [string, Buffer][] = []
+    call.onReply = (metadata, body) => replies.push([metadata, Buffer.from(body)])
+    caller.call(call)
+    await until(() => replies.length === 1)
+    t.match(seen, [{ service: SERVICE, endpoint: 'A.B' }])
+    const { metadata } = seen[0]!
+    t.equal(findMetadata(metadata, 'content-type'), 'image/png')
+    t.equal(findMetadata(metadata, 'mx-namespace'), 'shop')
+    t.equal(findMetadata(metadata, 'x-one'), 'J\xc3\xb6rg, b')
+    const [fields, body] = replies[0]!
+    t.equal(findMetadata(fields, 'content-type'), 'application/x-own')
+    t.match(fields, 'x-two: 1\r\nx-two: \xe4\r\n')
+    t.ok(body.equals(BYTES))
+    t.equal(caller.pending, 0)
+  })
 
-  t.test('contract: nothing is a body, too', async (t) => {
+  t.test('contract: transfers an empty body', async (t) => {
     const caller = await open(t, (call) => call.reply('', call.body))
     t.match(await settle(caller, { body: '' }), [/^reply ".*" $/])
   })
 
-  t.test('contract: an error arrives with all it says', async (t) => {
+  t.test('contract: transfers all fields of an error', async (t) => {
     const headers = ['retry-after', '7', 'x-own', '\xe4']
     const caller = await open(t, (call) => {
       if (call.endpoint === 'A.Fault') throw new Error('secret')
@@ -77,31 +74,28 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     ])
   })
 
-  t.test(
-    'contract: a stream is what was sent of it, in order, and its end or its error',
-    async (t) => {
-      const caller = await open(t, (call) => {
-        if (call.endpoint === 'A.Empty') return call.endData()
-        call.start('x-one: 1\r\n')
-        for (let i = 0; i < 3; i++) call.sendData(`${i}`)
-        if (call.endpoint === 'A.Fail') call.fail(new ServiceError('own', 409, 'no'))
-        else call.endData()
-      })
-      const stream = async (endpoint: string) => settle(caller, { endpoint, stream: true })
-      const [start, ...bodies] = await stream('A.Stream')
-      t.match(start, 'x-one: 1')
-      t.strictSame(bodies, ['data 0', 'data 1', 'data 2', 'end'])
-      t.strictSame((await stream('A.Fail')).slice(1), [
-        'data 0',
-        'data 1',
-        'data 2',
-        'fail 409 own: no',
-      ])
-      t.strictSame((await stream('A.Empty')).at(-1), 'end')
-    },
-  )
+  t.test('contract: transfers a stream in order, with its end or its error', async (t) => {
+    const caller = await open(t, (call) => {
+      if (call.endpoint === 'A.Empty') return call.endData()
+      call.start('x-one: 1\r\n')
+      for (let i = 0; i < 3; i++) call.sendData(`${i}`)
+      if (call.endpoint === 'A.Fail') call.fail(new ServiceError('own', 409, 'no'))
+      else call.endData()
+    })
+    const stream = async (endpoint: string) => settle(caller, { endpoint, stream: true })
+    const [start, ...bodies] = await stream('A.Stream')
+    t.match(start, 'x-one: 1')
+    t.strictSame(bodies, ['data 0', 'data 1', 'data 2', 'end'])
+    t.strictSame((await stream('A.Fail')).slice(1), [
+      'data 0',
+      'data 1',
+      'data 2',
+      'fail 409 own: no',
+    ])
+    t.strictSame((await stream('A.Empty')).at(-1), 'end')
+  })
 
-  t.test('contract: a stream begins before it has a body', async (t) => {
+  t.test('contract: starts a stream before its first body', async (t) => {
     const { dispatch, calls } = createTracker()
     const caller = await open(t, dispatch)
     const call = new RecordedCall({ stream: true })
@@ -115,7 +109,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     await until(() => call.carrier === undefined)
   })
 
-  t.test('contract: bodies of 16 MiB', async (t) => {
+  t.test('contract: transfers bodies of 16 MiB', async (t) => {
     const caller = await open(t, (call) => {
       if (call.endpoint === 'A.Reply') return call.reply('', call.body)
       call.sendData(call.body)
@@ -137,36 +131,33 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     }
   })
 
-  t.test(
-    'contract: thousands of calls and streams at a time, each with its own answer',
-    async (t) => {
-      const caller = await open(t, (call) => {
-        if (call.endpoint === 'A.Reply') return call.reply('', call.body)
-        const text = Buffer.from(call.body).toString()
-        for (let i = 0; i < 3; i++) call.sendData(`"${text}-${i}"`)
-        call.endData()
-      })
-      const calls = Array.from({ length: 4000 }, (_, i) => {
-        const stream = i % 2 === 1
-        const endpoint = stream ? 'A.Stream' : 'A.Reply'
-        const call = new RecordedCall({ endpoint, body: `${i}`, stream })
-        caller.call(call)
-        return call
-      })
-      await until(() => caller.pending === 0)
-      let wrong = 0
-      for (const [i, { events, stream }] of calls.entries()) {
-        const text = events.filter((event) => !event.startsWith('start ')).join(' ')
-        const isRight = stream
-          ? text === `data "${i}-0" data "${i}-1" data "${i}-2" end`
-          : text.startsWith('reply ') && text.endsWith(` ${i}`)
-        if (!isRight) wrong++
-      }
-      t.equal(wrong, 0)
-    },
-  )
+  t.test('contract: matches responses of thousands of concurrent calls and streams', async (t) => {
+    const caller = await open(t, (call) => {
+      if (call.endpoint === 'A.Reply') return call.reply('', call.body)
+      const text = Buffer.from(call.body).toString()
+      for (let i = 0; i < 3; i++) call.sendData(`"${text}-${i}"`)
+      call.endData()
+    })
+    const calls = Array.from({ length: 4000 }, (_, i) => {
+      const stream = i % 2 === 1
+      const endpoint = stream ? 'A.Stream' : 'A.Reply'
+      const call = new RecordedCall({ endpoint, body: `${i}`, stream })
+      caller.call(call)
+      return call
+    })
+    await until(() => caller.pending === 0)
+    let wrong = 0
+    for (const [i, { events, stream }] of calls.entries()) {
+      const text = events.filter((event) => !event.startsWith('start ')).join(' ')
+      const isRight = stream
+        ? text === `data "${i}-0" data "${i}-1" data "${i}-2" end`
+        : text.startsWith('reply ') && text.endsWith(` ${i}`)
+      if (!isRight) wrong++
+    }
+    t.equal(wrong, 0)
+  })
 
-  t.test('contract: who gives up cancels the call', async (t) => {
+  t.test('contract: cancels the call when the caller aborts', async (t) => {
     const { dispatch, calls, events } = createTracker()
     const caller = await open(t, dispatch)
     for (const stream of [false, true]) {
@@ -185,7 +176,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
   })
 
   t.test(
-    'contract: a deadline is known to who serves, ends the call for both, and is 408',
+    'contract: sends the deadline to the service and ends the call on both sides with 408',
     async (t) => {
       const alive = setInterval(() => {}, 1000)
       t.teardown(() => clearInterval(alive))
@@ -209,7 +200,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     },
   )
 
-  t.test('contract: a slow reader holds the service back, and loses nothing', async (t) => {
+  t.test('contract: a slow reader applies back-pressure and loses nothing', async (t) => {
     const COUNT = 60_000
     const pad = ' '.repeat(500)
     let source: Source | undefined
@@ -232,7 +223,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
   })
 
   if (!isFast) {
-    t.test('contract: streams of the caller are refused', async (t) => {
+    t.test('contract: rejects client streams', async (t) => {
       const caller = await open(t, (call) => call.reply('', call.body))
       t.match(await settle(caller, { more: true, stream: true }), [
         /^fail 400 .*streams from the caller need the fast form/,
@@ -241,26 +232,23 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     return
   }
 
-  t.test(
-    'contract: a stream of the caller is what was sent of it, in order, and its end',
-    async (t) => {
-      const { dispatch, calls, events } = createTracker()
-      const caller = await open(t, dispatch)
-      const call = new RecordedCall({ body: '', more: true })
-      caller.call(call)
-      const bodies = ['1', '', 'three']
-      for (const body of bodies) while (!call.sendData(body)) await tick()
-      call.endData()
-      await until(() => events[0]?.length === 4)
-      t.strictSame(events[0], ['data 1', 'data ', 'data three', 'end'])
-      calls[0]!.reply('', 'all')
-      await until(() => call.events.some((event) => event.startsWith('reply')))
-      t.equal(call.events.at(-1), 'reply "" all')
-    },
-  )
+  t.test('contract: transfers a client stream in order, with its end', async (t) => {
+    const { dispatch, calls, events } = createTracker()
+    const caller = await open(t, dispatch)
+    const call = new RecordedCall({ body: '', more: true })
+    caller.call(call)
+    const bodies = ['1', '', 'three']
+    for (const body of bodies) while (!call.sendData(body)) await tick()
+    call.endData()
+    await until(() => events[0]?.length === 4)
+    t.strictSame(events[0], ['data 1', 'data ', 'data three', 'end'])
+    calls[0]!.reply('', 'all')
+    await until(() => call.events.some((event) => event.startsWith('reply')))
+    t.equal(call.events.at(-1), 'reply "" all')
+  })
 
   t.test(
-    'contract: an answer may come in the midst of the requests, whose rest goes nowhere',
+    'contract: accepts a response before the end of the requests and drops the rest',
     async (t) => {
       const caller = await open(t, (call) => {
         call.receiver = {
@@ -282,34 +270,37 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     },
   )
 
-  t.test('contract: requests and answers side by side, at the pace of their readers', async (t) => {
-    const COUNT = 30_000
-    let echo: Echo | undefined
-    const caller = await open(t, (call) => {
-      echo = new Echo(call)
-    })
-    const sink = new Sink({ stream: true, more: true, body: '' })
-    let sent = 0
-    sink.onCredit = () => {
-      while (sent < COUNT) {
-        if (!sink.sendData(`${sent} ${'.'.repeat(sent % 100)}`)) return
-        sent++
+  t.test(
+    'contract: transfers requests and responses concurrently at the pace of their readers',
+    async (t) => {
+      const COUNT = 30_000
+      let echo: Echo | undefined
+      const caller = await open(t, (call) => {
+        echo = new Echo(call)
+      })
+      const sink = new Sink({ stream: true, more: true, body: '' })
+      let sent = 0
+      sink.onCredit = () => {
+        while (sent < COUNT) {
+          if (!sink.sendData(`${sent} ${'.'.repeat(sent % 100)}`)) return
+          sent++
+        }
+        sink.endData()
       }
-      sink.endData()
-    }
-    caller.call(sink)
-    sink.onCredit()
-    while (!sink.ended) {
-      sink.take(500)
-      await tick()
-    }
-    t.equal(sink.received, COUNT)
-    t.ok(sink.inOrder)
-    t.ok(sink.maxQueue <= 4096)
-    t.ok(echo!.maxWaiting <= 4096)
-  })
+      caller.call(sink)
+      sink.onCredit()
+      while (!sink.ended) {
+        sink.take(500)
+        await tick()
+      }
+      t.equal(sink.received, COUNT)
+      t.ok(sink.inOrder)
+      t.ok(sink.maxQueue <= 4096)
+      t.ok(echo!.maxWaiting <= 4096)
+    },
+  )
 
-  t.test('contract: a slow service holds its caller back', async (t) => {
+  t.test('contract: a slow service applies back-pressure to its caller', async (t) => {
     const { dispatch, calls, events } = createTracker()
     const caller = await open(t, dispatch)
     const call = new RecordedCall({ body: '', more: true })

@@ -107,7 +107,7 @@ export function testEventsModel(
   create: () => Maybe<{ adapter: EventsAdapter; reopen?: () => Maybe<EventsAdapter> }>,
   { numRuns = toRuns(100), comesAgain = 'by sequence' }: EventsModelOptions = {},
 ): void {
-  t.test('contract: every group gets what a plain list would have for it', async (t) => {
+  t.test('contract: delivers to every group what a plain list would deliver', async (t) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }),

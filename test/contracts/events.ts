@@ -42,7 +42,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     return subject
   }
 
-  t.test('contract: where nothing was appended, there is nothing', async (t) => {
+  t.test('contract: returns nothing for a topic without events', async (t) => {
     const { adapter } = await open(t)
     const { events, next } = await adapter.read(ORDERS, ALL)
     t.same([events, next], [[], undefined])
@@ -54,7 +54,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await adapter.append([]), [])
   })
 
-  t.test('contract: sequences of a topic begin with 1 and leave none out', async (t) => {
+  t.test('contract: numbers events of a topic from 1 without gaps', async (t) => {
     const { adapter } = await open(t)
     t.same(
       await adapter.append([
@@ -70,7 +70,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(textsOf(await readAll(adapter, OTHER)), ['x', 'y'])
   })
 
-  t.test('contract: an event is read as it was appended', async (t) => {
+  t.test('contract: reads an event as it was appended', async (t) => {
     const { adapter } = await open(t)
     const events: NewEvent[] = [
       make(
@@ -99,7 +99,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.equal(Buffer.from(found[0]!.payload).compare(events[0]!.payload), 0, 'still what it was')
   })
 
-  t.test('contract: many of one batch keep their order', async (t) => {
+  t.test('contract: keeps the order of events in a batch', async (t) => {
     const { adapter } = await open(t)
     const texts = Array.from({ length: 1500 }, (_, i) => String(i))
     t.same(
@@ -109,35 +109,41 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(textsOf(await readAll(adapter, ORDERS)), texts)
   })
 
-  t.test('contract: a range has a start and limits, and says where to go on', async (t) => {
-    const { adapter } = await open(t)
-    await append(adapter, ORDERS, ['aa', 'bb', 'cc', 'dd', 'ee'])
-    const read = async (range: Partial<EventRange>) => {
-      const { events, next } = await adapter.read(ORDERS, { ...ALL, ...range })
-      return [...textsOf(events), next]
-    }
-    t.same(await read({ from: 3 }), ['cc', 'dd', 'ee', undefined])
-    t.same(await read({ limit: 2 }), ['aa', 'bb', 3])
-    t.same(await read({ from: 4, limit: 2 }), ['dd', 'ee', undefined])
-    t.same(await read({ from: 2, maxBytes: 1 }), ['bb', 3])
-    t.same(await read({ from: 2, maxBytes: 3 }), ['bb', 'cc', 4])
-    t.same(await read({ from: 6 }), [undefined])
-    t.same(await read({ from: 1000 }), [undefined])
-  })
+  t.test(
+    'contract: reads a range with start and limits and returns where to continue',
+    async (t) => {
+      const { adapter } = await open(t)
+      await append(adapter, ORDERS, ['aa', 'bb', 'cc', 'dd', 'ee'])
+      const read = async (range: Partial<EventRange>) => {
+        const { events, next } = await adapter.read(ORDERS, { ...ALL, ...range })
+        return [...textsOf(events), next]
+      }
+      t.same(await read({ from: 3 }), ['cc', 'dd', 'ee', undefined])
+      t.same(await read({ limit: 2 }), ['aa', 'bb', 3])
+      t.same(await read({ from: 4, limit: 2 }), ['dd', 'ee', undefined])
+      t.same(await read({ from: 2, maxBytes: 1 }), ['bb', 3])
+      t.same(await read({ from: 2, maxBytes: 3 }), ['bb', 'cc', 4])
+      t.same(await read({ from: 6 }), [undefined])
+      t.same(await read({ from: 1000 }), [undefined])
+    },
+  )
 
-  t.test('contract: a time leaves out what has an earlier timestamp, in any order', async (t) => {
-    const { adapter } = await open(t)
-    await appendAt(adapter, ORDERS, [10, 30, 20, 50, 40, 60, 5])
-    const since = async (sinceMs: number) =>
-      textsOf(await readAll(adapter, ORDERS, { sinceMs })).map(Number)
-    t.same(await since(0), [10, 30, 20, 50, 40, 60, 5])
-    t.same(await since(20), [30, 20, 50, 40, 60])
-    t.same(await since(40), [50, 40, 60])
-    t.same(await since(60), [60])
-    t.same(await since(61), [])
-  })
+  t.test(
+    'contract: skips events with a timestamp before the given time, in any order',
+    async (t) => {
+      const { adapter } = await open(t)
+      await appendAt(adapter, ORDERS, [10, 30, 20, 50, 40, 60, 5])
+      const since = async (sinceMs: number) =>
+        textsOf(await readAll(adapter, ORDERS, { sinceMs })).map(Number)
+      t.same(await since(0), [10, 30, 20, 50, 40, 60, 5])
+      t.same(await since(20), [30, 20, 50, 40, 60])
+      t.same(await since(40), [50, 40, 60])
+      t.same(await since(60), [60])
+      t.same(await since(61), [])
+    },
+  )
 
-  t.test('contract: topics are listed by namespace, then by name', async (t) => {
+  t.test('contract: lists topics by namespace, then by name', async (t) => {
     const { adapter } = await open(t)
     const topics = [
       { namespace: 'a', topic: 'z' },
@@ -162,7 +168,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(textsOf(await readAll(adapter, { namespace: 'b', topic: 'z' })), [], 'none elsewhere')
   })
 
-  t.test('contract: without acknowledgements every event is pulled once', async (t) => {
+  t.test('contract: delivers every event once without acknowledgements', async (t) => {
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['a', 'b', 'c'])
     const all = await join(t, adapter, { start: FROM_START })
@@ -178,7 +184,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     for (const member of [all, some, live, ahead]) t.same(await take(member, 1), ['f'])
   })
 
-  t.test('contract: a group begins with a time', async (t) => {
+  t.test('contract: starts a group at a time', async (t) => {
     const { adapter } = await open(t)
     for (const [topic, ackWaitMs] of [
       [ORDERS, undefined],
@@ -206,7 +212,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     }
   })
 
-  t.test('contract: a pull takes no more than it may', async (t) => {
+  t.test('contract: a pull respects its limits', async (t) => {
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['aa', 'bb', 'cc', 'dd', 'ee'])
     for (const ackWaitMs of [undefined, LONG_MS]) {
@@ -216,7 +222,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     }
   })
 
-  t.test('contract: who leaves gets nothing more', async (t) => {
+  t.test('contract: delivers nothing to a member after it left', async (t) => {
     const { adapter } = await open(t)
     for (const ackWaitMs of [undefined, LONG_MS]) {
       const member = await join(t, adapter, { ackWaitMs })
@@ -229,7 +235,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     }
   })
 
-  t.test('contract: every group gets every event, and one of its members each', async (t) => {
+  t.test('contract: delivers every event to one member of each group', async (t) => {
     const { adapter } = await open(t)
     const one = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
     const two = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
@@ -261,7 +267,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await take(elsewhere, 1), ['x'])
   })
 
-  t.test('contract: what was acknowledged does not come again, the rest does', async (t) => {
+  t.test('contract: redelivers only events that were not acknowledged', async (t) => {
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['a', 'b', 'c', 'd', 'e'])
     const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
@@ -283,28 +289,31 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await take(second, 1), ['f'])
   })
 
-  t.test('contract: what is not acknowledged in time comes again, to whoever pulls', async (t) => {
-    const { adapter } = await open(t)
-    await append(adapter, ORDERS, ['a', 'b'])
-    const group = { name: 'group', ackWaitMs: SHORT_MS, start: FROM_START }
-    const one = await join(t, adapter, group)
-    const two = await join(t, adapter, group)
-    const [a, b] = await takeAll(one, 2)
-    await b!.ack()
-    const [again] = await takeAll(two, 1)
-    t.equal(toPair(again!), 'a 2')
-    await a!.nack(0)
-    await a!.ack()
-    await append(adapter, ORDERS, ['c'])
-    // Had it not been acknowledged late, it would be the next, its time being over before that of the others.
-    const c = await takeAll(two, 1)
-    t.equal(toPair(c[0]!), 'c 1')
-    const after = await takeAll(one, 1)
-    t.equal(toPair(after[0]!), 'c 2')
-    await after[0]!.ack()
-  })
+  t.test(
+    'contract: redelivers an event to any member after the acknowledgement timeout',
+    async (t) => {
+      const { adapter } = await open(t)
+      await append(adapter, ORDERS, ['a', 'b'])
+      const group = { name: 'group', ackWaitMs: SHORT_MS, start: FROM_START }
+      const one = await join(t, adapter, group)
+      const two = await join(t, adapter, group)
+      const [a, b] = await takeAll(one, 2)
+      await b!.ack()
+      const [again] = await takeAll(two, 1)
+      t.equal(toPair(again!), 'a 2')
+      await a!.nack(0)
+      await a!.ack()
+      await append(adapter, ORDERS, ['c'])
+      // Had it not been acknowledged late, it would be the next, its time being over before that of the others.
+      const c = await takeAll(two, 1)
+      t.equal(toPair(c[0]!), 'c 1')
+      const after = await takeAll(one, 1)
+      t.equal(toPair(after[0]!), 'c 2')
+      await after[0]!.ack()
+    },
+  )
 
-  t.test('contract: what is refused comes again, at once or after a delay', async (t) => {
+  t.test('contract: redelivers a rejected event at once or after a delay', async (t) => {
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['a', 'b', 'c'])
     const member = await join(t, adapter, { name: 'g', ackWaitMs: LONG_MS, start: FROM_START })
@@ -326,7 +335,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.equal(toPair((await takeAll(member, 1))[0]!), 'c 2', 'what was acknowledged is done with')
   })
 
-  t.test('contract: what is held by who leaves comes at once, in order', async (t) => {
+  t.test('contract: redelivers pending events of a leaving member at once, in order', async (t) => {
     const { adapter } = await open(t)
     const texts = Array.from({ length: 10 }, (_, i) => String(i))
     await append(adapter, ORDERS, texts)
@@ -345,7 +354,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     )
   })
 
-  t.test('contract: a group without a name ends with its member', async (t) => {
+  t.test('contract: deletes a group without a name when its member leaves', async (t) => {
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['a', 'b'])
     const group = { ackWaitMs: LONG_MS, start: FROM_START }
@@ -360,7 +369,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same((await adapter.listGroups?.(ORDERS)) ?? [], [])
   })
 
-  t.test('contract: groups are listed, and forgotten', async (t) => {
+  t.test('contract: lists and deletes groups', async (t) => {
     const { adapter } = await open(t)
     if (adapter.listGroups === undefined || adapter.deleteGroup === undefined) {
       t.pass('does not')
@@ -393,7 +402,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same((await takeAll(anew, 3)).map(toPair), ['a 1', 'b 1', 'c 1'])
   })
 
-  t.test('contract: a topic keeps so many bytes', async (t) => {
+  t.test('contract: limits a topic by bytes', async (t) => {
     const { adapter } = await open(t)
     if (adapter.retain === undefined) return void t.pass('does not')
     const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(1000, '.'))
@@ -416,7 +425,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
   })
 
   t.test(
-    'contract: what is kept comes again to groups that have pulled it, whatever is removed',
+    'contract: redelivers retained events to groups after retention removed others',
     async (t) => {
       const { adapter } = await open(t)
       if (adapter.retain === undefined) return void t.pass('does not')
@@ -444,7 +453,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     },
   )
 
-  t.test('contract: a topic keeps its events so long', async (t) => {
+  t.test('contract: limits a topic by age', async (t) => {
     const { adapter } = await open(t)
     if (adapter.retain === undefined) return void t.pass('does not')
     const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
@@ -466,7 +475,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await held[0]!.ack()
   })
 
-  t.test('contract: a topic is there from its first event, or named group, on', async (t) => {
+  t.test('contract: a topic exists from its first event or named group on', async (t) => {
     const { adapter } = await open(t)
     await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS })
     t.match(await adapter.listTopics(), [{ ...ORDERS, first: 1, last: 0 }])
@@ -474,7 +483,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.match(await adapter.listTopics(), [{ ...ORDERS, first: 1, last: 1 }])
   })
 
-  t.test('contract: a topic that nobody needs is forgotten', async (t) => {
+  t.test('contract: deletes an unused topic', async (t) => {
     const { adapter } = await open(t)
     if (adapter.retain === undefined) return void t.pass('does not')
     const retention = { maxAgeMs: SHORT_MS, maxBytes: 0 }
@@ -505,7 +514,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
   })
 
   t.test(
-    'contract: what is said of a group that was deleted is not said to the next of its name',
+    'contract: a new group of the same name does not receive acknowledgements of a deleted one',
     async (t) => {
       const { adapter } = await open(t)
       if (adapter.deleteGroup === undefined) return void t.pass('does not')
@@ -526,7 +535,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     },
   )
 
-  t.test('contract: a topic is deleted, with its events and groups', async (t) => {
+  t.test('contract: deletes a topic with its events and groups', async (t) => {
     const { adapter } = await open(t)
     if (adapter.deleteTopic === undefined) return void t.pass('does not')
     t.equal(await adapter.deleteTopic(ORDERS), false)
@@ -556,7 +565,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same((await takeAll(anew, 2)).map(toPair), ['a 1', 'b 1'])
   })
 
-  t.test('contract: closed, its members get nothing more', async (t) => {
+  t.test('contract: delivers nothing after close', async (t) => {
     const { adapter } = await create(t)
     const members = [
       await adapter.join(ORDERS, toGroup({})),
@@ -568,7 +577,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await Promise.all(pulls), [[], [], []])
   })
 
-  t.test('contract: what was kept is there when it is opened again', async (t) => {
+  t.test('contract: restores stored events after reopening', async (t) => {
     const { adapter, reopen } = await create(t)
     if (reopen === undefined) {
       await adapter.close?.()
@@ -601,7 +610,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await take(await join(t, again, since), 1), [String(1e15)])
   })
 
-  t.test('contract: a topic that another server deletes is no more for anybody', async (t) => {
+  t.test('contract: a topic deleted by another server is deleted for all', async (t) => {
     const { adapter, open: openOther } = await open(t)
     if (openOther === undefined) return void t.pass('one server has it alone')
     const other = await openOther()

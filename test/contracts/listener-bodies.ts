@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import { request } from 'node:http'
 import t from 'tap'
 import { GatewayError } from '../../core/errors.ts'
-import type { Exchange, Peer } from '../../core/exchange.ts'
+import type { Exchange } from '../../core/exchange.ts'
 import { HeaderList } from '../../core/http/headers.ts'
+import type { Peer } from '../../core/request/incoming-request.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient, statusCodes } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 const MIB = 1024 * 1024
 /** What kernel buffers and one chunk may hold while one side stalls. */
@@ -44,7 +45,7 @@ function upload(
 
 /** How bodies flow, both ways. */
 export function testListenerBodies({ create, http2 = false }: ListenerSubject): void {
-  t.test('a body of any kind is collected whole', async (t) => {
+  t.test('collects a body of any kind', async (t) => {
     const { port } = await openListener(t, create, async (x) => {
       const body = await x.readBody()
       x.reply(200, `${x.bodyLength} ${x.bytesIn} ${sha256(body)}`)
@@ -55,7 +56,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     t.same(await upload(port, Buffer.alloc(0), false), { status: 200, text: `0 0 ${sha256('')}` })
   })
 
-  t.test('a body sent byte by byte arrives as it is', async (t) => {
+  t.test('reads a body sent byte by byte', async (t) => {
     const { port } = await openListener(t, create, async (x) => x.reply(200, await x.readBody()))
     const raw =
       'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n'
@@ -69,7 +70,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     t.ok(reply!.endsWith('\r\n\r\nhello!'))
   })
 
-  t.test('10 MiB are streamed to a consumer that pauses again and again', async (t) => {
+  t.test('streams 10 MiB to a consumer that pauses repeatedly', async (t) => {
     const { port } = await openListener(t, create, (x) => {
       const hash = createHash('sha256')
       x.attach({
@@ -92,7 +93,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     }
   })
 
-  t.test('a consumer that takes nothing stops the sender, and loses nothing', async (t) => {
+  t.test('stops the sender while the consumer is paused and loses nothing', async (t) => {
     let x: Exchange | undefined
     const { port } = await openListener(t, create, (exchange) => {
       x = exchange
@@ -114,51 +115,54 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   })
 
   for (const length of ['known', 'unknown']) {
-    t.test(`20 MiB of ${length} length go to a reader that stalls first, exactly`, async (t) => {
-      const body = createPattern(20 * MIB)
-      let x: Exchange | undefined
-      const { port } = await openListener(t, create, (exchange) => {
-        x = exchange
-        let at = 0
-        const send = () => {
-          while (at < body.length) {
-            const chunk = Buffer.from(body.subarray(at, at + 50_000))
-            at += chunk.length
-            const taken = x!.write(chunk)
-            // The listener must have copied what it keeps.
-            chunk.fill(0)
-            if (!taken) return
+    t.test(
+      `delivers 20 MiB of ${length} length exactly to a reader that stalls first`,
+      async (t) => {
+        const body = createPattern(20 * MIB)
+        let x: Exchange | undefined
+        const { port } = await openListener(t, create, (exchange) => {
+          x = exchange
+          let at = 0
+          const send = () => {
+            while (at < body.length) {
+              const chunk = Buffer.from(body.subarray(at, at + 50_000))
+              at += chunk.length
+              const taken = x!.write(chunk)
+              // The listener must have copied what it keeps.
+              chunk.fill(0)
+              if (!taken) return
+            }
+            x!.end()
           }
-          x!.end()
-        }
-        x.attach({ onRequestBody: () => {}, onDrain: send, onAbort: () => {} })
-        x.start(200, new HeaderList(), length === 'known' ? body.length : -1)
-        send()
-      })
-      await new Promise<void>((resolve, reject) => {
-        const req = request({ port, host: '127.0.0.1' }, (res) => {
-          const hash = createHash('sha256')
-          untilStill(() => x?.bytesOut ?? -1).then((stalledAt) => {
-            t.ok(stalledAt < STALL_MAX_BYTES, `gave ${stalledAt} bytes`)
-            res.on('data', (chunk) => hash.update(chunk))
-            res.on('end', () => {
-              t.equal(hash.digest('hex'), sha256(body))
-              t.equal(res.complete, true)
-              resolve()
-            })
-          }, reject)
+          x.attach({ onRequestBody: () => {}, onDrain: send, onAbort: () => {} })
+          x.start(200, new HeaderList(), length === 'known' ? body.length : -1)
+          send()
         })
-        req.on('error', reject)
-        req.end()
-      })
-      t.ok(x!.finished)
-      t.equal(x!.aborted, false)
-      t.equal(x!.bytesOut, body.length)
-    })
+        await new Promise<void>((resolve, reject) => {
+          const req = request({ port, host: '127.0.0.1' }, (res) => {
+            const hash = createHash('sha256')
+            untilStill(() => x?.bytesOut ?? -1).then((stalledAt) => {
+              t.ok(stalledAt < STALL_MAX_BYTES, `gave ${stalledAt} bytes`)
+              res.on('data', (chunk) => hash.update(chunk))
+              res.on('end', () => {
+                t.equal(hash.digest('hex'), sha256(body))
+                t.equal(res.complete, true)
+                resolve()
+              })
+            }, reject)
+          })
+          req.on('error', reject)
+          req.end()
+        })
+        t.ok(x!.finished)
+        t.equal(x!.aborted, false)
+        t.equal(x!.bytesOut, body.length)
+      },
+    )
   }
 
   t.test(
-    'a body of unknown length beyond bodyLimit is answered 413, and the connection is closed',
+    'responds with 413 to a body of unknown length beyond bodyLimit and closes the connection',
     async (t) => {
       let aborted = 0
       const { port, served } = await openListener(t, create, (x) => {
@@ -179,7 +183,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   )
 
   t.test(
-    'an answer before the body has come closes the connection, and what follows is not served',
+    'closes the connection after a response before the end of the body, without serving what follows',
     async (t) => {
       const { port, served } = await openListener(t, create, (x) => x.reply(401, 'who are you?'))
       const client = new RawClient(port)
@@ -193,7 +197,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   )
 
   t.test(
-    'a body refused by its announced length is answered 413, also when it came with the head',
+    'responds with 413 to a Content-Length above the limit, also if the body came with the head',
     { skip: http2 && 'in HTTP/2 the stream ends, not its connection' },
     async (t) => {
       const { port, served } = await openListener(t, create, (x) => {
@@ -210,7 +214,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   )
 
   t.test(
-    'an answer made while the body arrives ends the connection before what follows is read',
+    'closes the connection after a response during the body, before reading what follows',
     { skip: http2 && 'in HTTP/2 nothing follows in a stream' },
     async (t) => {
       for (const bodyLimit of [2, 1000]) {
@@ -228,7 +232,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     },
   )
 
-  t.test('a limit set after the body has come holds for it too', async (t) => {
+  t.test('applies a limit that is set after the body has arrived', async (t) => {
     const { port } = await openListener(t, create, async (x) => {
       while (x.bytesIn < 10) await new Promise((resolve) => setImmediate(resolve))
       x.bodyLimit = 5
@@ -241,7 +245,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     t.same(statusCodes(client.text), [413])
   })
 
-  t.test('a client that waits for 100 Continue gets it, and its body through', async (t) => {
+  t.test('sends 100 Continue to a client that waits for it', async (t) => {
     const { port } = await openListener(t, create, async (x) => x.reply(200, await x.readBody()))
     const client = new RawClient(port)
     client.send(
@@ -254,7 +258,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     t.same(statusCodes(client.text), [100, 200])
   })
 
-  t.test('a client that leaves in the middle of its body ends the exchange', async (t) => {
+  t.test('ends the exchange when the client disconnects during the body', async (t) => {
     const left = defer()
     const peer: Peer = {
       onRequestBody: () => {},

@@ -4,7 +4,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import { HeaderList } from '../../core/http/headers.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient, splitReplies, statusCodes } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
@@ -31,7 +31,7 @@ async function until(test: () => boolean): Promise<void> {
 
 /** Life and death of connections. */
 export function testListenerConnections({ create, name, http2 = false }: ListenerSubject): void {
-  t.test('a connection serves one request after the other', async (t) => {
+  t.test('serves sequential requests on a connection', async (t) => {
     const { port, listener } = await openListener(t, create, (x) => x.reply(200, x.path))
     const client = new RawClient(port)
     for (let i = 1; i <= 20; i++) {
@@ -45,7 +45,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
 
   for (const value of ['close', 'Close', 'x-a, close', 'keep-alive, close']) {
     t.test(
-      `Connection: ${value} ends the connection with the reply`,
+      `closes the connection after the response for Connection: ${value}`,
       { skip: http2 && 'HTTP/2 has no such field' },
       async (t) => {
         const { port } = await openListener(t, create, (x) => x.reply(200, 'bye'))
@@ -56,7 +56,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     )
   }
 
-  t.test('pipelined requests are answered in order', async (t) => {
+  t.test('responds to pipelined requests in order', async (t) => {
     const { port } = await openListener(t, create, (x) => x.reply(200, x.path))
     const client = new RawClient(port)
     const paths = Array.from({ length: 20 }, (_, i) => `/${i}`)
@@ -70,7 +70,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   })
 
   t.test(
-    'requests pipelined behind one that waits are answered in order, or the connection ends',
+    'responds to requests pipelined behind a pending one in order, or closes the connection',
     async (t) => {
       const { port } = await openListener(t, create, async (x) => {
         await new Promise((resolve) => setTimeout(resolve, x.path === '/0' ? 30 : 0))
@@ -88,7 +88,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     },
   )
 
-  t.test('a client that leaves while its request waits ends the exchange, once', async (t) => {
+  t.test('ends a pending exchange once when the client disconnects', async (t) => {
     const held = new Held()
     const done: boolean[] = []
     const plugin = { name: 'watch', onDone: (x: Exchange) => void done.push(x.aborted) }
@@ -109,7 +109,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     t.equal(gateway.inFlight, 0)
   })
 
-  t.test('a client that leaves in the middle of a stream ends the exchange', async (t) => {
+  t.test('ends the exchange when the client disconnects during a stream', async (t) => {
     const held = new Held()
     const { port } = await openListener(t, create, held.handle)
     const client = new RawClient(port)
@@ -127,7 +127,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     t.equal(x!.write(Buffer.from('more')), true)
   })
 
-  t.test('a second listener on the same port is refused with one clear line', async (t) => {
+  t.test('fails with one clear line if the port is in use', async (t) => {
     const { port } = await openListener(t, create, (x) => x.reply(200))
     const second = create({ host: '127.0.0.1', port, handle: () => {} })
     await t.rejects(second, {
@@ -136,7 +136,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   })
 
   t.test(
-    'connections beyond maxConnections are closed at once, and there is room again when others leave',
+    'closes connections beyond maxConnections at once and accepts others after clients leave',
     async (t) => {
       const { port, listener } = await openListener(t, create, (x) => x.reply(200, 'ok'), {
         maxConnections: 2,
@@ -154,7 +154,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     },
   )
 
-  t.test('draining: a reply that is on its way arrives whole', async (t) => {
+  t.test('completes a response in progress while draining', async (t) => {
     const size = 8 * 1024 * 1024
     const { port, listener, served } = await openListener(t, create, (x) =>
       x.reply(200, 'x'.repeat(size)),
@@ -172,7 +172,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   })
 
   t.test(
-    'draining: the port closes, running requests finish, connections end with their next reply',
+    'while draining closes the port, completes requests and closes each connection after its next response',
     { skip: http2 && 'in HTTP/2 GOAWAY ends them: http2/connection.test.ts' },
     async (t) => {
       const held = new Held()
@@ -209,7 +209,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   )
 
   t.test(
-    'draining with a successor: idle connections have their next request answered, then end',
+    'while draining with a successor serves one more request on idle connections, then closes them',
     async (t) => {
       const { port, listener } = await openListener(t, create, (x) => x.reply(200, 'ok'))
       const used = new RawClient(port)
@@ -233,7 +233,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     },
   )
 
-  t.test('closing ends the port and every connection', async (t) => {
+  t.test('closes the port and every connection', async (t) => {
     const held = new Held()
     const { port, listener } = await openListener(t, create, held.handle)
     const clients = [new RawClient(port), new RawClient(port)]
@@ -251,7 +251,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     await reopened.close()
   })
 
-  t.test('many connections at a time', async (t) => {
+  t.test('serves many concurrent connections', async (t) => {
     const { port } = await openListener(t, create, (x) => x.reply(200, x.path))
     const clients = Array.from({ length: 200 }, () => new RawClient(port))
     const replies = await Promise.all(

@@ -3,7 +3,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { PROBES, type Probe } from '../fixtures/probes.ts'
 import { RawClient, statusCodes } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 /** Probes sent at a time. */
 const PARALLEL = 12
@@ -25,7 +25,7 @@ const MODES: readonly [string, (x: Exchange) => void | Promise<void>][] = [
 /** What malformed requests must not achieve. */
 export function testListenerProbes({ create, name }: ListenerSubject): void {
   for (const [mode, handle] of MODES) {
-    t.test(`malformed requests, to a handler that ${mode}`, async (t) => {
+    t.test(`handles malformed requests with a handler that ${mode}`, async (t) => {
       const counts = new Map<string, number>()
       const { port, faults } = await openListener(t, create, (x) => {
         counts.set(x.path, (counts.get(x.path) ?? 0) + 1)

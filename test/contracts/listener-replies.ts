@@ -8,7 +8,7 @@ import { replyMemory } from '../../core/limits/memory-budget.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { RawClient, splitReplies } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 /** More than the sockets between a client that does not read and the listener take. */
 const LONG = Buffer.alloc(16 * 1024 * 1024, 'abcdefg')
@@ -16,7 +16,7 @@ const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
 /** How replies leave, whole ones and streamed ones. */
 export function testListenerReplies({ create, http2 = false }: ListenerSubject): void {
-  t.test('a status that is not final is 500, and a fault (RFC 9110 §15)', async (t) => {
+  t.test('replaces a status that is not final by 500 and logs it (RFC 9110 §15)', async (t) => {
     const statuses = [0, 99, 100, 101, 102, 103, 199, 600, 999, 200.5, Number.NaN]
     const { port, faults } = await openListener(t, create, (x) => {
       const status = statuses[Number(x.query)]!
@@ -33,7 +33,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.equal(faults.length, 2 * statuses.length)
   })
 
-  t.test('a reply has its status, its fields with repeats, one length and one date', async (t) => {
+  t.test('sends status, repeated headers, one length and one date', async (t) => {
     const { port } = await openListener(t, create, (x) => {
       x.reply(418, 'short and stout', ['set-cookie', 'a=1', 'x-a', 'b', 'set-cookie', 'c=2'])
     })
@@ -50,7 +50,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.ok(reply!.endsWith('\r\n\r\nshort and stout'))
   })
 
-  t.test('text is sent as UTF-8, also beside field values above 0x7F', async (t) => {
+  t.test('sends text as UTF-8 beside header values above 0x7F', async (t) => {
     const { port } = await openListener(t, create, (x) => x.reply(200, 'grün', ['x-a', '\xfc']))
     const client = new RawClient(port)
     const [reply] = await client.send(REQUEST).replies(1)
@@ -72,55 +72,65 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     ['304, streamed with the length of the 200', (x) => startAndEnd(x, 304, 777), 'GET', /^777$/],
   ]
   for (const [title, handle, method, length] of bodyless) {
-    t.test(`${title}: no body, the right length, and the connection goes on`, async (t) => {
-      const { port } = await openListener(t, create, (x) => {
-        if (x.path === '/next') x.reply(200, 'next')
-        else handle(x)
-      })
-      const client = new RawClient(port)
-      client.send(`${method} / HTTP/1.1\r\nHost: a.test\r\n\r\n`)
-      await client.until(({ text }) => text.includes('\r\n\r\n'))
-      const head = client.text.slice(0, client.text.indexOf('\r\n\r\n') + 4)
-      client.send('GET /next HTTP/1.1\r\nHost: a.test\r\n\r\n')
-      await client.until(({ text }) => text.endsWith('\r\n\r\nnext'))
-      client.destroy()
-      t.match(client.text.slice(head.length), /^HTTP\/1\.1 200 /, 'the next reply follows at once')
-      const sent = /\r\ncontent-length: (.*)\r\n/i.exec(head)?.[1]
-      if (length === undefined) t.equal(sent, undefined)
-      else t.match(sent, length)
-    })
+    t.test(
+      `${title}: sends no body and the right length, and the connection stays open`,
+      async (t) => {
+        const { port } = await openListener(t, create, (x) => {
+          if (x.path === '/next') x.reply(200, 'next')
+          else handle(x)
+        })
+        const client = new RawClient(port)
+        client.send(`${method} / HTTP/1.1\r\nHost: a.test\r\n\r\n`)
+        await client.until(({ text }) => text.includes('\r\n\r\n'))
+        const head = client.text.slice(0, client.text.indexOf('\r\n\r\n') + 4)
+        client.send('GET /next HTTP/1.1\r\nHost: a.test\r\n\r\n')
+        await client.until(({ text }) => text.endsWith('\r\n\r\nnext'))
+        client.destroy()
+        t.match(
+          client.text.slice(head.length),
+          /^HTTP\/1\.1 200 /,
+          'the next reply follows at once',
+        )
+        const sent = /\r\ncontent-length: (.*)\r\n/i.exec(head)?.[1]
+        if (length === undefined) t.equal(sent, undefined)
+        else t.match(sent, length)
+      },
+    )
   }
 
   // Lengths are for whoever reads the connection: HTTP/2 has streams.
   for (const closer of http2 ? [] : ['the client', 'a drain']) {
-    t.test(`bodyless replies that end a connection, by the wish of ${closer}`, async (t) => {
-      const pending: Exchange[] = []
-      const { port, listener } = await openListener(t, create, (x) => {
-        if (pending.push(x) < bodyless.length) return
-        if (closer === 'a drain') listener.drain()
-        for (const x of pending) {
-          bodyless[Number(x.path.slice(1))]![1](x)
+    t.test(
+      `closes the connection after a response without body, requested by ${closer}`,
+      async (t) => {
+        const pending: Exchange[] = []
+        const { port, listener } = await openListener(t, create, (x) => {
+          if (pending.push(x) < bodyless.length) return
+          if (closer === 'a drain') listener.drain()
+          for (const x of pending) {
+            bodyless[Number(x.path.slice(1))]![1](x)
+          }
+        })
+        const wish = closer === 'the client' ? 'Connection: close\r\n' : ''
+        const clients = bodyless.map(([, , method], i) =>
+          new RawClient(port).send(`${method} /${i} HTTP/1.1\r\nHost: a.test\r\n${wish}\r\n`),
+        )
+        for (const [i, [title, , , length]] of bodyless.entries()) {
+          const client = clients[i]!
+          await client.until(({ text }) => text.includes('\r\n\r\n'))
+          if (closer === 'the client') await client.ended()
+          else t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: says so`)
+          t.match(client.text, /^HTTP.*?\r\n\r\n$/s, `${title}: no body`)
+          const sent = /\r\ncontent-length: (.*)\r\n/i.exec(client.text)?.[1]
+          if (length === undefined) t.equal(sent, undefined, title)
+          else t.match(sent, length, title)
+          client.destroy()
         }
-      })
-      const wish = closer === 'the client' ? 'Connection: close\r\n' : ''
-      const clients = bodyless.map(([, , method], i) =>
-        new RawClient(port).send(`${method} /${i} HTTP/1.1\r\nHost: a.test\r\n${wish}\r\n`),
-      )
-      for (const [i, [title, , , length]] of bodyless.entries()) {
-        const client = clients[i]!
-        await client.until(({ text }) => text.includes('\r\n\r\n'))
-        if (closer === 'the client') await client.ended()
-        else t.match(client.text, /\r\nconnection: close\r\n/i, `${title}: says so`)
-        t.match(client.text, /^HTTP.*?\r\n\r\n$/s, `${title}: no body`)
-        const sent = /\r\ncontent-length: (.*)\r\n/i.exec(client.text)?.[1]
-        if (length === undefined) t.equal(sent, undefined, title)
-        else t.match(sent, length, title)
-        client.destroy()
-      }
-    })
+      },
+    )
   }
 
-  t.test('a streamed reply of known length, and one of unknown length in chunks', async (t) => {
+  t.test('streams a response of known length, and one of unknown length in chunks', async (t) => {
     const { port } = await openListener(t, create, async (x) => {
       x.start(200, new HeaderList(['x-a', 'gr\xfcn']), x.path === '/known' ? 6 : -1)
       for (const part of ['one', '', 'two']) {
@@ -143,7 +153,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.match(unknown, /\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n$/)
   })
 
-  t.test('the head and each piece of a stream go out when they are written', async (t) => {
+  t.test('sends the head and each part of a stream as it is written', async (t) => {
     let x: Exchange | undefined
     const { port } = await openListener(t, create, (exchange) => {
       x = exchange
@@ -161,7 +171,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.equal(x!.aborted, false)
   })
 
-  t.test('a stream of events is open before its first event', async (t) => {
+  t.test('opens an event stream before its first event', async (t) => {
     const arrived: Exchange[] = []
     const { port } = await openListener(t, create, (x) => {
       const coding = x.path === '/gzip' ? ['content-encoding', 'gzip'] : []
@@ -187,48 +197,45 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     client.destroy()
   })
 
-  t.test(
-    'what the chain throws is answered, costs its own request only, and the connection goes on',
-    async (t) => {
-      const { port, faults, gateway } = await openListener(t, create, (x) => {
-        if (x.path === '/thrown') throw new Error('secret')
-        if (x.path === '/rejected') return Promise.reject(new Error('secret'))
-        if (x.path === '/error')
-          throw new GatewayError('go.mx.greeter', 429, 'slow down', {
-            headers: ['retry-after', '1'],
-          })
-        if (x.path === '/name') return x.reply(200, '', ['bad name', 'x'])
-        if (x.path === '/value') return x.reply(200, '', ['x-a', 'b\r\nx-injected: 1'])
-        x.reply(200, 'fine')
-      })
-      const client = new RawClient(port)
-      const paths = ['/thrown', '/rejected', '/error', '/name', '/value', '/fine']
-      for (const [i, path] of paths.entries()) {
-        await client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`).replies(i + 1)
-      }
-      client.destroy()
-      const replies = splitReplies(client.text)
-      t.same(
-        replies.map((reply) => reply.slice(9, 12)),
-        ['500', '500', '429', '500', '500', '200'],
-      )
-      t.match(
-        replies[0],
-        /\{"Id":"go.mx.api","Code":500,"Detail":"internal error","Status":"Internal Server Error"\}$/,
-      )
-      t.match(replies[2], /\r\nretry-after: 1\r\n/i)
-      t.match(
-        replies[2],
-        /\{"Id":"go.mx.greeter","Code":429,"Detail":"slow down","Status":"Too Many Requests"\}$/,
-      )
-      t.notMatch(client.text, /secret|injected/)
-      t.equal(faults.length, 4)
-      t.equal(gateway.inFlight, 0)
-    },
-  )
+  t.test('responds to an exception of the chain, and the connection stays open', async (t) => {
+    const { port, faults, gateway } = await openListener(t, create, (x) => {
+      if (x.path === '/thrown') throw new Error('secret')
+      if (x.path === '/rejected') return Promise.reject(new Error('secret'))
+      if (x.path === '/error')
+        throw new GatewayError('go.mx.greeter', 429, 'slow down', {
+          headers: ['retry-after', '1'],
+        })
+      if (x.path === '/name') return x.reply(200, '', ['bad name', 'x'])
+      if (x.path === '/value') return x.reply(200, '', ['x-a', 'b\r\nx-injected: 1'])
+      x.reply(200, 'fine')
+    })
+    const client = new RawClient(port)
+    const paths = ['/thrown', '/rejected', '/error', '/name', '/value', '/fine']
+    for (const [i, path] of paths.entries()) {
+      await client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`).replies(i + 1)
+    }
+    client.destroy()
+    const replies = splitReplies(client.text)
+    t.same(
+      replies.map((reply) => reply.slice(9, 12)),
+      ['500', '500', '429', '500', '500', '200'],
+    )
+    t.match(
+      replies[0],
+      /\{"Id":"go.mx.api","Code":500,"Detail":"internal error","Status":"Internal Server Error"\}$/,
+    )
+    t.match(replies[2], /\r\nretry-after: 1\r\n/i)
+    t.match(
+      replies[2],
+      /\{"Id":"go.mx.greeter","Code":429,"Detail":"slow down","Status":"Too Many Requests"\}$/,
+    )
+    t.notMatch(client.text, /secret|injected/)
+    t.equal(faults.length, 4)
+    t.equal(gateway.inFlight, 0)
+  })
 
   if (!http2) {
-    t.test('a stream that closes its connection is whole, and the last reply on it', async (t) => {
+    t.test('completes a stream that closes its connection', async (t) => {
       const { port, served } = await openListener(t, create, async (x) => {
         x.start(200, new HeaderList(), -1)
         for (const part of ['one', 'two']) {
@@ -254,7 +261,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
   }
 
   if (!http2) {
-    t.test('closing a listener takes nothing away of a stream that has ended', async (t) => {
+    t.test('delivers an ended stream completely when the listener closes', async (t) => {
       const piece = Buffer.alloc(5000, 'x')
       let pieces = 0
       const { port, served, gateway, listener } = await openListener(t, create, (x) => {
@@ -277,7 +284,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     })
   }
 
-  t.test('a reply hook that throws gives a 500 in place of the reply', async (t) => {
+  t.test('responds with 500 if a reply hook throws', async (t) => {
     const warnings: unknown[] = []
     const onWarning = (warning: unknown) => warnings.push(warning)
     process.on('warning', onWarning)
@@ -299,7 +306,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.match(replies[1], /^HTTP\/1\.1 200 .*\r\nx-hook: ran\r\n/is)
   })
 
-  t.test('what is written in spite of back-pressure arrives in order', async (t) => {
+  t.test('delivers data in order if it is written in spite of back-pressure', async (t) => {
     const piece = (n: number) => Buffer.alloc(64 * 1024, 97 + (n % 26))
     const pieces = 128
     const { port } = await openListener(t, create, (x) => {
@@ -316,7 +323,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.ok(body === whole.toString('latin1'), 'byte for byte')
   })
 
-  t.test('a stream of many pieces may begin while the request is read', async (t) => {
+  t.test('starts a stream of many parts while the request is read', async (t) => {
     let refused = false
     const { port } = await openListener(t, create, (x) => {
       const send = () => {
@@ -344,7 +351,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     t.ok(lines.every((line, i) => line === i))
   })
 
-  t.test('only the first reply counts', async (t) => {
+  t.test('ignores all but the first response', async (t) => {
     const { port } = await openListener(t, create, (x) => {
       x.reply(200, 'first')
       x.reply(500, 'second')
@@ -359,24 +366,27 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     for (const reply of replies) t.match(reply, /^HTTP\/1\.1 200 .*first$/s)
   })
 
-  t.test('a stream that is given up is cut, so that it cannot look complete', async (t) => {
-    const { port } = await openListener(t, create, async (x) => {
-      x.start(200, new HeaderList(), x.path === '/known' ? 100 : -1)
-      x.write(Buffer.from('some'))
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      x.giveUp(new GatewayError('a', 502, 'backend broke off'))
-    })
-    for (const path of ['/known', '/unknown']) {
-      const client = new RawClient(port)
-      await client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`).ended()
-      t.match(client.text, /some/)
-      t.notMatch(client.text, /\r\n0\r\n\r\n$/)
-    }
-  })
+  t.test(
+    'cuts the connection of an aborted stream so that it cannot appear complete',
+    async (t) => {
+      const { port } = await openListener(t, create, async (x) => {
+        x.start(200, new HeaderList(), x.path === '/known' ? 100 : -1)
+        x.write(Buffer.from('some'))
+        await new Promise((resolve) => setTimeout(resolve, 20))
+        x.giveUp(new GatewayError('a', 502, 'backend broke off'))
+      })
+      for (const path of ['/known', '/unknown']) {
+        const client = new RawClient(port)
+        await client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`).ended()
+        t.match(client.text, /some/)
+        t.notMatch(client.text, /\r\n0\r\n\r\n$/)
+      }
+    },
+  )
 
   for (const keepAlive of [true, false]) {
     t.test(
-      `long replies that wait for slow clients have a bound together; keep-alive: ${keepAlive}`,
+      `bounds the memory of long responses to slow clients; keep-alive: ${keepAlive}`,
       async (t) => {
         const { maxBytes } = replyMemory
         replyMemory.maxBytes = LONG.length + 1000

@@ -4,13 +4,13 @@ import type { Exchange } from '../../core/exchange.ts'
 import { parseListenAddress } from '../../sdk/service/listen-address.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient, splitReplies, statusCodes } from '../fixtures/raw-client.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 const ok = (x: Exchange) => x.reply(200, 'ok')
 
 /** How requests arrive at the chain. */
 export function testListenerRequests({ create, name, http2 = false }: ListenerSubject): void {
-  t.test('method, path, query and host arrive as they were sent', async (t) => {
+  t.test('preserves method, path, query and host', async (t) => {
     const { port, served } = await openListener(t, create, ok)
     const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE', 'REPORT']
     for (const method of methods) {
@@ -28,7 +28,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     }
   })
 
-  t.test('a method in small letters is not the one in capitals', async (t) => {
+  t.test('distinguishes methods by case', async (t) => {
     const { port, served } = await openListener(t, create, ok)
     for (const method of ['get', 'Get', 'post', 'GETS']) {
       const client = new RawClient(port)
@@ -43,7 +43,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     }
   })
 
-  t.test('the exchange says who the client is and what it announced', async (t) => {
+  t.test('exposes the client address and the announced length', async (t) => {
     let seen: unknown
     const { port } = await openListener(t, create, (x) => {
       seen = [x.remoteAddress, x.clientAddress, x.secure, x.bodyLength, x.upgrade]
@@ -57,7 +57,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     client.destroy()
   })
 
-  t.test('each client keeps its own address, whoever comes and goes beside it', async (t) => {
+  t.test('assigns each client its own address on concurrent connections', async (t) => {
     const { port } = await openListener(t, create, (x) => x.reply(200, x.remoteAddress))
     const ask = async (client: RawClient): Promise<string> => {
       const before = splitReplies(client.text).length
@@ -80,7 +80,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     third.destroy()
   })
 
-  t.test('a bare port serves IPv4 and IPv6, and an IPv4 client has an IPv4 address', async (t) => {
+  t.test('serves IPv4 and IPv6 on a bare port, with IPv4 addresses for IPv4 clients', async (t) => {
     const options = parseListenAddress(':0')
     const { port } = await openListener(t, create, (x) => x.reply(200, x.remoteAddress), options)
     const hasIPv6 = networkInterfaces()['lo']?.some(({ address }) => address === '::1')
@@ -93,7 +93,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   })
 
   t.test(
-    'header fields keep order and repeats, in lower case',
+    'preserves order and repeats of headers, in lower case',
     { skip: http2 && 'node:http2 sends fields of one name together' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
@@ -112,7 +112,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   // µWebSockets decodes values as UTF-8, and takes such bytes at either end of a value for blanks.
   const values = name === 'uws' ? ['gr\xc3\xbcn'] : ['gr\xc3\xbcn', 'caf\xe9', '\xc3\xbc \xff']
   for (const value of values) {
-    t.test(`the field value ${JSON.stringify(value)} stays the bytes it is`, async (t) => {
+    t.test(`preserves the bytes of the header value ${JSON.stringify(value)}`, async (t) => {
       const { port, served } = await openListener(t, create, (x) => {
         x.reply(200, '', ['x-back', x.headers.get('x-a') ?? 'none'])
       })
@@ -128,7 +128,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   // README.md, "Limits": the library has lost them before anybody could look.
   const lost = name === 'uws' ? ['zo\xc3\xab', '\xc3\xabzo', 'zo\xeb', '\xff zo \xff'] : []
   for (const value of lost) {
-    t.test(`limit: of the field value ${JSON.stringify(value)} the ends are lost`, async (t) => {
+    t.test(`limit: trims the header value ${JSON.stringify(value)}`, async (t) => {
       const { port, served } = await openListener(t, create, ok)
       const client = new RawClient(port)
       await client.send(`GET / HTTP/1.1\r\nHost: a.test\r\nX-A: ${value}\r\n\r\n`).replies(1)
@@ -138,7 +138,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   }
 
   t.test(
-    'hop-by-hop fields end here, and those that Connection names (RFC 9110 §7.6.1)',
+    'removes hop-by-hop headers and those named by Connection (RFC 9110 §7.6.1)',
     { skip: http2 && 'HTTP/2 has no such fields' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
@@ -168,7 +168,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   )
 
   t.test(
-    'Connection cannot take away fields that say who the client is or where the message ends',
+    'retains headers about client and framing that Connection names',
     { skip: http2 && 'HTTP/2 has no such field' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
@@ -199,7 +199,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   )
 
   t.test(
-    'fields only the gateway may set, and names that backends confuse with them, are dropped',
+    'drops headers reserved for the gateway and names that backends confuse with them',
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
       const client = new RawClient(port)
@@ -211,7 +211,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     },
   )
 
-  t.test('a service behind the gateway gets the fields only the gateway may set', async (t) => {
+  t.test('passes headers reserved for the gateway to a service behind the gateway', async (t) => {
     const { port, served } = await openListener(t, create, ok, { internalFields: true })
     const client = new RawClient(port)
     const fields =
@@ -222,7 +222,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   })
 
   t.test(
-    'a head of nearly 16 KiB is served, one above is answered 431 and closed',
+    'serves a head of nearly 16 KiB, and responds with 431 and closes beyond',
     { skip: http2 && 'in HTTP/2 the stream ends, not its connection' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
@@ -247,7 +247,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   )
 
   t.test(
-    'a host with a byte above 0x7F in it is refused',
+    'rejects a host with a byte above 0x7F',
     { skip: http2 && 'nghttp2 resets the stream' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
@@ -262,7 +262,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   )
 
   t.test(
-    'a malformed request is answered with the error body of the gateway',
+    'responds to a malformed request with the error body of the gateway',
     { skip: http2 && 'in HTTP/2 the stream ends, not its connection' },
     async (t) => {
       const { port } = await openListener(t, create, ok)
@@ -275,7 +275,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   )
 
   t.test(
-    'an absolute target is served, its authority in place of Host (RFC 9112 §3.2.2)',
+    'uses the authority of an absolute target instead of Host (RFC 9112 §3.2.2)',
     {
       skip:
         (name === 'uws' && 'µWebSockets answers 505 before any code of ours runs') ||
@@ -300,7 +300,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
     },
   )
 
-  t.test('an upgrade other than to WebSocket is served as a plain request', async (t) => {
+  t.test('serves an upgrade to another protocol than WebSocket as a plain request', async (t) => {
     const { port, served } = await openListener(t, create, async (x) => {
       const body = await x.readBody()
       x.reply(200, body)

@@ -8,7 +8,7 @@ import { createCertificate, createCertificateFolder } from '../fixtures/certific
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import { openBackendServer, openWebGateway } from '../fixtures/web-gateway.ts'
-import type { ListenerSubject } from './listener.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 
 /** The certificate a server shows to a client that asks for `servername`. */
 async function shown(port: number, servername: string): Promise<string> {
@@ -58,14 +58,14 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
       tls,
     })
 
-    await t.test('requests are served, and marked as secure', async (t) => {
+    await t.test('serves requests marked as secure', async (t) => {
       const client = new RawClient(port, { servername: 'first.test' })
       const [reply] = await client.send('GET /a HTTP/1.1\r\nHost: first.test\r\n\r\n').replies(1)
       client.destroy()
       t.ok(reply!.endsWith('\r\n\r\ntrue /a'))
     })
 
-    await t.test('the certificate is chosen by the name in the handshake (SNI)', async (t) => {
+    await t.test('selects the certificate by the name in the handshake (SNI)', async (t) => {
       t.equal(await shown(port, 'first.test'), toBase64(first.cert))
       t.equal(await shown(port, 'second.test'), toBase64(second.cert))
       // µWebSockets compares letter by letter; clients send names in lower case.
@@ -75,59 +75,59 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
       t.equal(await shown(port, ''), toBase64(first.cert), 'no name')
     })
 
-    await t.test(
-      'TLS 1.2 and 1.3 with authenticated suites, nothing older or weaker',
-      async (t) => {
-        t.equal(await handshake(port, { maxVersion: 'TLSv1.3' }), 'TLSv1.3')
-        t.equal(await handshake(port, { maxVersion: 'TLSv1.2' }), 'TLSv1.2')
-        const ciphers = 'ALL:@SECLEVEL=0'
-        t.equal(
-          await handshake(port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers }),
-          'refused',
-        )
-        for (const cipher of [
-          'AES128-SHA',
-          'ECDHE-RSA-AES128-SHA',
-          'AES128-GCM-SHA256',
-          'ECDHE-RSA-AES256-SHA384',
-        ]) {
-          const options = { maxVersion: 'TLSv1.2', ciphers: `${cipher}:@SECLEVEL=0` } as const
-          t.equal(await handshake(port, options), 'refused', cipher)
-        }
-      },
-    )
+    await t.test('accepts TLS 1.2 and 1.3 with authenticated suites only', async (t) => {
+      t.equal(await handshake(port, { maxVersion: 'TLSv1.3' }), 'TLSv1.3')
+      t.equal(await handshake(port, { maxVersion: 'TLSv1.2' }), 'TLSv1.2')
+      const ciphers = 'ALL:@SECLEVEL=0'
+      t.equal(
+        await handshake(port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers }),
+        'refused',
+      )
+      for (const cipher of [
+        'AES128-SHA',
+        'ECDHE-RSA-AES128-SHA',
+        'AES128-GCM-SHA256',
+        'ECDHE-RSA-AES256-SHA384',
+      ]) {
+        const options = { maxVersion: 'TLSv1.2', ciphers: `${cipher}:@SECLEVEL=0` } as const
+        t.equal(await handshake(port, options), 'refused', cipher)
+      }
+    })
 
-    await t.test('plain HTTP on the port is cut', async () => {
+    await t.test('closes plain HTTP connections', async () => {
       await new RawClient(port).send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').ended()
     })
 
-    await t.test('new certificates serve new connections, and old connections go on', async (t) => {
-      const old = new RawClient(port, { servername: 'second.test' })
-      await old.send('GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
-      for (let round = 0; round < 3; round++) {
-        const newFirst = createCertificate(['first.test'])
-        // The names change as well: what was the second's is now unknown.
-        const newSecond = createCertificate([`round-${round}.test`])
-        folder.write('first', newFirst)
-        folder.write('second', newSecond)
-        tls.reload()
-        t.equal(await shown(port, ''), toBase64(newFirst.cert), 'the default without a name')
-        t.equal(await shown(port, 'unknown.test'), toBase64(newFirst.cert), 'the default')
-        t.equal(await shown(port, 'first.test'), toBase64(newFirst.cert))
-        t.equal(await shown(port, `round-${round}.test`), toBase64(newSecond.cert))
-        t.equal(await shown(port, 'second.test'), toBase64(newFirst.cert), 'a name that is gone')
-        t.equal(
-          await shown(port, 'a.wild.test'),
-          toBase64(newFirst.cert),
-          'a wildcard that is gone',
-        )
-      }
-      const replies = await old.send('GET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(2)
-      old.destroy()
-      t.ok(replies[1]!.endsWith('true /2'))
-    })
+    await t.test(
+      'uses new certificates for new connections and leaves existing ones open',
+      async (t) => {
+        const old = new RawClient(port, { servername: 'second.test' })
+        await old.send('GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
+        for (let round = 0; round < 3; round++) {
+          const newFirst = createCertificate(['first.test'])
+          // The names change as well: what was the second's is now unknown.
+          const newSecond = createCertificate([`round-${round}.test`])
+          folder.write('first', newFirst)
+          folder.write('second', newSecond)
+          tls.reload()
+          t.equal(await shown(port, ''), toBase64(newFirst.cert), 'the default without a name')
+          t.equal(await shown(port, 'unknown.test'), toBase64(newFirst.cert), 'the default')
+          t.equal(await shown(port, 'first.test'), toBase64(newFirst.cert))
+          t.equal(await shown(port, `round-${round}.test`), toBase64(newSecond.cert))
+          t.equal(await shown(port, 'second.test'), toBase64(newFirst.cert), 'a name that is gone')
+          t.equal(
+            await shown(port, 'a.wild.test'),
+            toBase64(newFirst.cert),
+            'a wildcard that is gone',
+          )
+        }
+        const replies = await old.send('GET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(2)
+        old.destroy()
+        t.ok(replies[1]!.endsWith('true /2'))
+      },
+    )
 
-    await t.test('a file that does not load changes nothing', async (t) => {
+    await t.test('retains the current certificate if a file does not load', async (t) => {
       const before = await shown(port, 'first.test')
       folder.write('first', { cert: 'nothing', key: 'nothing' })
       t.throws(() => tls.reload(), /holds no certificate/)
@@ -136,7 +136,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     })
   })
 
-  t.test('certificates that come while a listener serves', async (t) => {
+  t.test('loads certificates added while it serves', async (t) => {
     const asked: string[] = []
     const tls = createCertificateSource({
       isStrict: true,
@@ -168,7 +168,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
   })
 
   t.test(
-    'WebSockets over TLS, by the default certificate and by name, outlive a reload',
+    'serves WebSockets over TLS by the default certificate and by name, across a reload',
     async (t) => {
       const folder = createCertificateFolder()
       const files = ['first', 'second'].map((name) =>

@@ -1,17 +1,10 @@
-import type { CreateListener } from '../../core/listener/listener.ts'
 import { testListenerBodies } from './listener-bodies.ts'
 import { testListenerConnections } from './listener-connections.ts'
 import { testListenerProbes } from './listener-probes.ts'
 import { testListenerReplies } from './listener-replies.ts'
 import { testListenerRequests } from './listener-requests.ts'
+import type { ListenerSubject } from './listener-subject.ts'
 import { testListenerTls } from './listener-tls.ts'
-
-export interface ListenerSubject {
-  readonly create: CreateListener
-  readonly name: 'uws' | 'node'
-  /** Whether HTTP/2 carries all that the cases send. Those about HTTP/1.1 itself are skipped then. */
-  readonly http2?: boolean
-}
 
 /** What every listener does, whatever parses HTTP below it. */
 export function testListener(subject: ListenerSubject): void {

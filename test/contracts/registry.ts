@@ -37,7 +37,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     }
   }
 
-  t.test('contract: a service nobody knows has no versions', async (t) => {
+  t.test('contract: returns no versions of an unknown service', async (t) => {
     const { registry, become } = await open(t)
     t.same(await registry.getService('go.mx.api.greeter'), [])
     t.same(await registry.listServices(), [])
@@ -47,7 +47,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     }
   })
 
-  t.test('contract: a service is found with all its versions, nodes and metadata', async (t) => {
+  t.test('contract: returns a service with all versions, nodes and metadata', async (t) => {
     const { registry, become, listed } = await open(t)
     await become([GREETER, GREETER_NEXT, USERS])
     t.same(sorted(await registry.getService(GREETER.name)), [GREETER, GREETER_NEXT])
@@ -55,7 +55,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     t.same(sorted(await registry.listServices()), listed([GREETER, GREETER_NEXT, USERS]))
   })
 
-  t.test('contract: a service that is gone is not found', async (t) => {
+  t.test('contract: does not return a removed service', async (t) => {
     const { registry, become, listed } = await open(t)
     await become([GREETER, USERS])
     await become([USERS])
@@ -63,7 +63,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     t.same(await registry.listServices(), listed([USERS]))
   })
 
-  t.test('contract: watching tells of services that come, change and go', async (t) => {
+  t.test('contract: a watch reports added, changed and removed services', async (t) => {
     const { registry, become, listed, listsNodes } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')
     const events: RegistryEvent[] = []
@@ -87,7 +87,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     t.same(events, [], 'nothing after the watch was stopped')
   })
 
-  t.test('contract: whoever watches one service is told of that one only', async (t) => {
+  t.test('contract: a watch of one service reports only that service', async (t) => {
     const { registry, become } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')
     const events: RegistryEvent[] = []
@@ -119,7 +119,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     t.same(events, [], 'nothing after the watch was stopped')
   })
 
-  t.test('contract: nothing is told while nothing changes', async (t) => {
+  t.test('contract: a watch reports nothing without changes', async (t) => {
     const { registry, become, listed } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')
     await become([GREETER])
@@ -131,42 +131,45 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     t.same(events, [{ type: 'create', service: listed([USERS])[0] }])
   })
 
-  t.test('contract: what is missing after an outage is told before its end', async (t) => {
-    const { registry, become, restart } = await open(t)
-    if (registry.watch === undefined || restart === undefined) return t.comment('is never away')
-    await become([GREETER, GREETER_NEXT, USERS])
-    const watch = (service?: string): string[] => {
-      const told: string[] = []
-      const stop = registry.watch!(
-        ({ type, service: { name, version } }) => told.push(`${type} ${name} ${version}`),
-        {
-          ...(service !== undefined && { service }),
-          onOutage: (reason) => told.push(reason === undefined ? 'back' : 'away'),
-        },
-      )
-      t.teardown(stop)
-      return told
-    }
-    const ofAll = watch()
-    const ofGreeter = watch(GREETER.name)
-    await registry.listServices()
-    await registry.getService(GREETER.name)
-    const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
-    await restart([smaller])
-    await until(() => ofAll.includes('back') && ofGreeter.includes('back'))
-    const gone = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
-    for (const told of [ofAll, ofGreeter]) {
-      t.equal(told[0], 'away')
-      t.equal(told.indexOf('back'), told.length - 1, 'nothing is told later')
-    }
-    t.same(new Set(ofGreeter.slice(1, -1)), new Set(gone))
-    t.ok(ofAll.includes(`delete ${USERS.name} latest`))
-    await become([])
-    await until(() => ofGreeter.at(-1) === `delete ${GREETER.name} latest`)
-    t.same(ofGreeter.slice(-2), ['back', `delete ${GREETER.name} latest`], 'and so it goes on')
-  })
+  t.test(
+    'contract: a watch reports services that vanished during an outage before its end',
+    async (t) => {
+      const { registry, become, restart } = await open(t)
+      if (registry.watch === undefined || restart === undefined) return t.comment('is never away')
+      await become([GREETER, GREETER_NEXT, USERS])
+      const watch = (service?: string): string[] => {
+        const told: string[] = []
+        const stop = registry.watch!(
+          ({ type, service: { name, version } }) => told.push(`${type} ${name} ${version}`),
+          {
+            ...(service !== undefined && { service }),
+            onOutage: (reason) => told.push(reason === undefined ? 'back' : 'away'),
+          },
+        )
+        t.teardown(stop)
+        return told
+      }
+      const ofAll = watch()
+      const ofGreeter = watch(GREETER.name)
+      await registry.listServices()
+      await registry.getService(GREETER.name)
+      const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
+      await restart([smaller])
+      await until(() => ofAll.includes('back') && ofGreeter.includes('back'))
+      const gone = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
+      for (const told of [ofAll, ofGreeter]) {
+        t.equal(told[0], 'away')
+        t.equal(told.indexOf('back'), told.length - 1, 'nothing is told later')
+      }
+      t.same(new Set(ofGreeter.slice(1, -1)), new Set(gone))
+      t.ok(ofAll.includes(`delete ${USERS.name} latest`))
+      await become([])
+      await until(() => ofGreeter.at(-1) === `delete ${GREETER.name} latest`)
+      t.same(ofGreeter.slice(-2), ['back', `delete ${GREETER.name} latest`], 'and so it goes on')
+    },
+  )
 
-  t.test('contract: every listener is told, whatever the others do', async (t) => {
+  t.test('contract: calls every listener even if another one throws', async (t) => {
     const { registry, become } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')
     const warnings = t.capture(process, 'emitWarning', () => {})
@@ -191,33 +194,30 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     t.equal(warnings().length, 2, 'and the fault is reported')
   })
 
-  t.test(
-    'contract: registering adds nodes to a version and deregistering removes them',
-    async (t) => {
-      const { registry } = await open(t)
-      if (registry.register === undefined || registry.deregister === undefined) {
-        return t.comment('is read-only')
-      }
-      const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
-        makeService(GREETER.name, [address]),
-      ) as [Service, Service]
-      const becomes = async (wanted: readonly Service[], message = 'found'): Promise<void> => {
-        const ask = (): Maybe<readonly Service[]> => registry.getService(GREETER.name)
-        await until(async () => isDeepStrictEqual(await ask(), wanted)).catch(() => {})
-        t.same(await ask(), wanted, message)
-      }
-      await registry.register(one)
-      await registry.register(two)
-      await becomes([GREETER])
-      await registry.deregister(one)
-      await becomes([two])
-      await registry.deregister(two)
-      await becomes([], 'a version without nodes disappears')
-      await registry.deregister(two)
-    },
-  )
+  t.test('contract: register adds nodes to a version and deregister removes them', async (t) => {
+    const { registry } = await open(t)
+    if (registry.register === undefined || registry.deregister === undefined) {
+      return t.comment('is read-only')
+    }
+    const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
+      makeService(GREETER.name, [address]),
+    ) as [Service, Service]
+    const becomes = async (wanted: readonly Service[], message = 'found'): Promise<void> => {
+      const ask = (): Maybe<readonly Service[]> => registry.getService(GREETER.name)
+      await until(async () => isDeepStrictEqual(await ask(), wanted)).catch(() => {})
+      t.same(await ask(), wanted, message)
+    }
+    await registry.register(one)
+    await registry.register(two)
+    await becomes([GREETER])
+    await registry.deregister(one)
+    await becomes([two])
+    await registry.deregister(two)
+    await becomes([], 'a version without nodes disappears')
+    await registry.deregister(two)
+  })
 
-  t.test('contract: a malformed registration is refused with its reason', async (t) => {
+  t.test('contract: rejects a malformed registration with a reason', async (t) => {
     const { registry } = await open(t)
     if (registry.register === undefined) return t.comment('is read-only')
     const wrong: [Service, RegExp][] = [

@@ -27,7 +27,7 @@ const KEY: WorkloadKey = { namespace: 'mx', name: 'shop', version: 'latest' }
 
 /** What every runtime must do. Failures follow one another fast: what it waits between them is for its own tests. */
 export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
-  t.test('contract: what is applied comes up, is told of and read', async (t) => {
+  t.test('contract: starts an applied workload, reports and lists it', async (t) => {
     const { runtime, toWorkload } = open(t)
     const told: RuntimeStatus[] = []
     runtime.watch(({ status }) => told.push(status))
@@ -42,7 +42,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     t.strictSame(await runtime.read(), [state])
   })
 
-  t.test('contract: what is removed is gone, and told to have stopped', async (t) => {
+  t.test('contract: removes a workload and reports it as stopped', async (t) => {
     const { runtime, toWorkload } = open(t)
     await runtime.apply(toWorkload('serves', KEY))
     await whenState(runtime, ({ status }) => status === 'running')
@@ -56,7 +56,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     t.ok(await whenState(runtime, ({ status }) => status === 'running'))
   })
 
-  t.test('contract: namespace, name and version tell workloads apart', async (t) => {
+  t.test('contract: distinguishes workloads by namespace, name and version', async (t) => {
     const { runtime, toWorkload } = open(t)
     const keys = [KEY, { ...KEY, version: 'v2' }, { ...KEY, name: 'shop-latest' }]
     for (const key of keys) await runtime.apply(toWorkload('serves', key))
@@ -69,7 +69,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     t.equal((await runtime.read()).length, 2)
   })
 
-  t.test('contract: as many copies run as are asked for', async (t) => {
+  t.test('contract: runs the requested number of instances', async (t) => {
     const { runtime, toWorkload } = open(t)
     await runtime.apply(toWorkload('serves', { ...KEY, instances: 3 }))
     t.match(await whenState(runtime, ({ status }) => status === 'running'), { ready: 3 })
@@ -78,7 +78,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
   })
 
   t.test(
-    'contract: what fails again and again is in error, with why, until it is applied again',
+    'contract: reports a workload that fails repeatedly as in error, with the cause, until it is applied again',
     async (t) => {
       const { runtime, toWorkload } = open(t)
       await runtime.apply(toWorkload('fails', KEY))
@@ -93,7 +93,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     },
   )
 
-  t.test('contract: a new revision takes the place of the old one', async (t) => {
+  t.test('contract: replaces the old revision by a new one', async (t) => {
     const { runtime, toWorkload } = open(t)
     await runtime.apply(toWorkload('serves', KEY))
     await whenState(runtime, ({ status }) => status === 'running')
@@ -107,45 +107,39 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     )
   })
 
-  t.test(
-    'contract: a new revision that does not come up leaves the old one as it is',
-    async (t) => {
-      const { runtime, toWorkload } = open(t)
-      const served = toWorkload('serves', KEY)
-      await runtime.apply(served)
-      await whenState(runtime, ({ status }) => status === 'running')
-      await runtime.apply(toWorkload('fails', { ...KEY, revision: '2' }))
-      const state = await whenState(runtime, ({ error }) => error !== undefined)
-      t.match(state, { revision: '1', status: 'running', ready: 1, error: /3.*boom/s })
-      await runtime.apply(served)
-      t.equal((await runtime.read())[0]!.error, undefined, 'forgotten')
-      t.match((await runtime.read())[0]!, { revision: '1', status: 'running', ready: 1 })
-    },
-  )
+  t.test('contract: keeps the old revision if the new one does not start', async (t) => {
+    const { runtime, toWorkload } = open(t)
+    const served = toWorkload('serves', KEY)
+    await runtime.apply(served)
+    await whenState(runtime, ({ status }) => status === 'running')
+    await runtime.apply(toWorkload('fails', { ...KEY, revision: '2' }))
+    const state = await whenState(runtime, ({ error }) => error !== undefined)
+    t.match(state, { revision: '1', status: 'running', ready: 1, error: /3.*boom/s })
+    await runtime.apply(served)
+    t.equal((await runtime.read())[0]!.error, undefined, 'forgotten')
+    t.match((await runtime.read())[0]!, { revision: '1', status: 'running', ready: 1 })
+  })
+
+  t.test('contract: reads log lines in order, the last ones, and those since a time', async (t) => {
+    const { runtime, toWorkload } = open(t)
+    t.strictSame(await readLines(runtime), [], 'nothing was ever run')
+    await runtime.apply(toWorkload('serves', KEY))
+    await until(async () => (await readLines(runtime)).length >= 3)
+    const all = await readLines(runtime)
+    t.strictSame(textsOf(all), ['one', 'two', 'three'])
+    t.match(all[0]!, { stream: 'stdout', instance: /^\S+$/ })
+    t.ok(Math.abs(all[0]!.timestampMs - Date.now()) < 10_000)
+    t.strictSame(textsOf(await readLines(runtime, { lines: 2 })), ['two', 'three'])
+    t.strictSame(await readLines(runtime, { lines: 0 }), [])
+    t.strictSame(textsOf(await readLines(runtime, { lines: 100 })), ['one', 'two', 'three'])
+    t.strictSame(await readLines(runtime, { sinceMs: Date.now() + 60_000 }), [])
+    t.strictSame(textsOf(await readLines(runtime, { sinceMs: Date.now() - 60_000, lines: 1 })), [
+      'three',
+    ])
+  })
 
   t.test(
-    'contract: lines are read in order, the last of them, and those since a time',
-    async (t) => {
-      const { runtime, toWorkload } = open(t)
-      t.strictSame(await readLines(runtime), [], 'nothing was ever run')
-      await runtime.apply(toWorkload('serves', KEY))
-      await until(async () => (await readLines(runtime)).length >= 3)
-      const all = await readLines(runtime)
-      t.strictSame(textsOf(all), ['one', 'two', 'three'])
-      t.match(all[0]!, { stream: 'stdout', instance: /^\S+$/ })
-      t.ok(Math.abs(all[0]!.timestampMs - Date.now()) < 10_000)
-      t.strictSame(textsOf(await readLines(runtime, { lines: 2 })), ['two', 'three'])
-      t.strictSame(await readLines(runtime, { lines: 0 }), [])
-      t.strictSame(textsOf(await readLines(runtime, { lines: 100 })), ['one', 'two', 'three'])
-      t.strictSame(await readLines(runtime, { sinceMs: Date.now() + 60_000 }), [])
-      t.strictSame(textsOf(await readLines(runtime, { sinceMs: Date.now() - 60_000, lines: 1 })), [
-        'three',
-      ])
-    },
-  )
-
-  t.test(
-    'contract: lines are followed, over revisions, until the signal',
+    'contract: follows log lines across revisions until the signal aborts',
     { timeout: 30_000 },
     async (t) => {
       const { runtime, toWorkload } = open(t)

@@ -137,7 +137,7 @@ function echo(recorder: Recorder): void {
 export function testServerSocket(subject: ServerSocketSubject): void {
   const { create, name } = subject
 
-  t.test(`${name}: text stays text, bytes stay bytes, in order, both ways`, async (t) => {
+  t.test(`${name}: transfers text as text and bytes as bytes in order, both ways`, async (t) => {
     const server = await openServer(t, create, { handle: echo })
     const client = await connectWebSocket(t, server.port)
     const got: Message[] = []
@@ -153,7 +153,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(server.faults, [])
   })
 
-  t.test(`${name}: the first message may be sent at once`, async (t) => {
+  t.test(`${name}: sends the first message at once`, async (t) => {
     const server = await openServer(t, create, {
       handle: (recorder) => void recorder.accept()!.send('welcome', false),
     })
@@ -162,7 +162,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(await nextMessage(client), 'welcome')
   })
 
-  t.test(`${name}: a WebSocket may be accepted later`, async (t) => {
+  t.test(`${name}: accepts a WebSocket later`, async (t) => {
     const server = await openServer(t, create, {
       handle: async (recorder) => {
         await new Promise(setImmediate)
@@ -174,7 +174,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(await nextMessage(client), 'late')
   })
 
-  t.test(`${name}: memory of a message may be reused once it is sent`, async (t) => {
+  t.test(`${name}: allows reuse of a message's memory once it is sent`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, socket } = await connect()
     client.pause()
@@ -194,7 +194,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   })
 
   t.test(
-    `${name}: several messages at once arrive one by one, in order, whatever their length`,
+    `${name}: delivers several messages of one read one by one, in order, of any length`,
     async (t) => {
       const { connect, served, gateway } = await openServer(t, create)
       const { client, socket } = await connect()
@@ -214,30 +214,27 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     },
   )
 
-  t.test(
-    `${name}: of several messages at once, those before one beyond the limit arrive`,
-    async (t) => {
-      const { connect, gateway } = await openServer(t, create, { accept: { maxMessageBytes: KIB } })
-      const { client, recorder, socket } = await connect()
-      const got: number[] = []
-      client.on('message', (data: Buffer) => got.push(data.length))
-      const end = closeOf(client)
-      t.equal(
-        socket.sendAll(
-          [1, 2, KIB + 1, 3].map((size) => Buffer.alloc(size)),
-          true,
-        ),
-        false,
-      )
-      t.match(await end, /^1009/)
-      t.strictSame(got, [1, 2])
-      t.strictSame(recorder.ends, ['1009 message too long'])
-      t.equal(socket.sendAll([Buffer.alloc(1)], true), false)
-      await gateway.idle()
-    },
-  )
+  t.test(`${name}: delivers the messages before one that exceeds the limit`, async (t) => {
+    const { connect, gateway } = await openServer(t, create, { accept: { maxMessageBytes: KIB } })
+    const { client, recorder, socket } = await connect()
+    const got: number[] = []
+    client.on('message', (data: Buffer) => got.push(data.length))
+    const end = closeOf(client)
+    t.equal(
+      socket.sendAll(
+        [1, 2, KIB + 1, 3].map((size) => Buffer.alloc(size)),
+        true,
+      ),
+      false,
+    )
+    t.match(await end, /^1009/)
+    t.strictSame(got, [1, 2])
+    t.strictSame(recorder.ends, ['1009 message too long'])
+    t.equal(socket.sendAll([Buffer.alloc(1)], true), false)
+    await gateway.idle()
+  })
 
-  t.test(`${name}: half a character in a text is replaced, not sent`, async (t) => {
+  t.test(`${name}: replaces lone surrogates in text`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, socket } = await connect()
     const message = nextMessage(client)
@@ -245,7 +242,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(await message, 'a\ufffdb')
   })
 
-  t.test(`${name}: a message of 10 MiB arrives whole, both ways`, async (t) => {
+  t.test(`${name}: transfers a message of 10 MiB both ways`, async (t) => {
     const server = await openServer(t, create, { handle: echo })
     const client = await connectWebSocket(t, server.port)
     const message = randomBytes(10 * MIB)
@@ -253,7 +250,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(hash((await nextMessage(client)) as Buffer), hash(message))
   })
 
-  t.test(`${name}: fragments make one message, with a ping between them answered`, async (t) => {
+  t.test(`${name}: joins fragments and answers a ping between them`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, recorder } = await connect()
     const pong = once(client, 'pong')
@@ -266,7 +263,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(String((await pong)[0]), 'between')
   })
 
-  t.test(`${name}: the subprotocol is named where the client offered it`, async (t) => {
+  t.test(`${name}: selects a subprotocol offered by the client`, async (t) => {
     const server = await openServer(t, create, { accept: { protocol: 'b.v2' } })
     for (const [offers, chosen] of [
       [['a.v1', 'b.v2'], 'b.v2'],
@@ -286,13 +283,13 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     }
   })
 
-  t.test(`${name}: compression is not agreed to`, async (t) => {
+  t.test(`${name}: does not negotiate compression`, async (t) => {
     const server = await openServer(t, create, { handle: echo })
     const client = await connectWebSocket(t, server.port, [], { perMessageDeflate: true })
     t.equal(client.extensions, '')
   })
 
-  t.test(`${name}: fields of the answer and of reply hooks reach the client`, async (t) => {
+  t.test(`${name}: sends headers of the response and of reply hooks`, async (t) => {
     const hook = { name: 'test', onReply: (x: Exchange) => x.replyHeaders.set('x-hook', '101') }
     const { port } = await openServer(t, create, {
       handle: (recorder) => {
@@ -321,7 +318,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     '4999 ünï',
     '1005',
   ]) {
-    t.test(`${name}: close ${close} is told to the other end`, async (t) => {
+    t.test(`${name}: reports close ${close} to the peer`, async (t) => {
       const { connect, gateway } = await openServer(t, create)
       const [code, reason] = parseClose(close)
       for (const from of ['client', 'server'] as const) {
@@ -346,7 +343,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     })
   }
 
-  t.test(`${name}: what was sent before the close arrives`, async (t) => {
+  t.test(`${name}: delivers messages sent before the close`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, socket } = await connect()
     client.pause()
@@ -362,7 +359,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(got, 8 * MIB)
   })
 
-  t.test(`${name}: after its end a WebSocket does nothing more`, async (t) => {
+  t.test(`${name}: ignores calls after the end`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     const end = closeOf(client)
@@ -382,7 +379,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(recorder.x.bytesOut, 0)
   })
 
-  t.test(`${name}: codes that may not be sent are refused, long reasons cut`, async (t) => {
+  t.test(`${name}: rejects reserved close codes and truncates long reasons`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     for (const code of [0, 999, 1004, 1006, 1015, 2999, 5000, 1000.5, Number.NaN]) {
@@ -394,7 +391,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(await end, `4000 a${'ü'.repeat(61)}`)
   })
 
-  t.test(`${name}: a client that vanishes is 1006`, async (t) => {
+  t.test(`${name}: reports 1006 for a client that vanishes`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder } = await connect()
     client.terminate()
@@ -403,19 +400,22 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(recorder.x.aborted, true)
   })
 
-  t.test(`${name}: a client that ends its connection without a close frame is 1006`, async (t) => {
-    const server = await openServer(t, create)
-    const client = new RawClient(server.port)
-    client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-    await client.until(({ text }) => text.includes('\r\n\r\n'))
-    client.socket.end()
-    await server.gateway.idle()
-    t.strictSame(server.recorders[0]!.ends, ['1006'])
-    t.equal(server.served[0]!.aborted, true)
-    client.destroy()
-  })
+  t.test(
+    `${name}: reports 1006 for a client that closes its connection without a close frame`,
+    async (t) => {
+      const server = await openServer(t, create)
+      const client = new RawClient(server.port)
+      client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      client.socket.end()
+      await server.gateway.idle()
+      t.strictSame(server.recorders[0]!.ends, ['1006'])
+      t.equal(server.served[0]!.aborted, true)
+      client.destroy()
+    },
+  )
 
-  t.test(`${name}: a connection that is cut is 1006 on both ends`, async (t) => {
+  t.test(`${name}: reports 1006 on both ends of a cut connection`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     const end = closeOf(client)
@@ -427,7 +427,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(recorder.ends.length, 1)
   })
 
-  t.test(`${name}: a WebSocket may be closed and cut in the middle of a message`, async (t) => {
+  t.test(`${name}: can be closed and cut during a message`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     for (const end of ['close', 'terminate'] as const) {
       const { client, recorder, socket } = await connect()
@@ -441,7 +441,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   })
 
   t.test(
-    `${name}: a client that does not read costs bounded memory, and loses nothing`,
+    `${name}: bounds the memory of a client that does not read, and loses nothing`,
     async (t) => {
       const { connect } = await openServer(t, create)
       const { client, recorder, socket } = await connect()
@@ -479,7 +479,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     },
   )
 
-  t.test(`${name}: long messages follow one another as the client takes them`, async (t) => {
+  t.test(`${name}: sends long messages one after the other as the client reads`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     const message = Buffer.alloc(4 * MIB, 'x')
@@ -504,7 +504,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     'in answer to messages',
     'after a microtask',
   ] as const) {
-    t.test(`${name}: a sender that never holds back, ${where}, is ended with 1013`, async (t) => {
+    t.test(`${name}: ends a sender that ignores back-pressure, ${where}, with 1013`, async (t) => {
       const accept = { maxMessageBytes: MIB }
       const { connect, gateway } = await openServer(t, create, { accept })
       const { client, recorder, socket } = await connect()
@@ -544,7 +544,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
   }
 
   const held = subject.holdsClientsBack ? false : 'its library reads on whatever comes'
-  t.test(`${name}: a client is held back, and read on`, { skip: held }, async (t) => {
+  t.test(`${name}: pauses and resumes a client`, { skip: held }, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     const count = 1000
@@ -584,39 +584,36 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(recorder.ends, ['4000 done'])
   })
 
-  t.test(
-    `${name}: what a client had sent when it was held back waits until it is read on`,
-    async (t) => {
-      const events: string[] = []
-      let socket: ServerSocket | undefined
-      const server = await openServer(t, create, {
-        handle: ({ x }) => {
-          socket = x.accept({
-            onMessage: (data) => {
-              events.push(Buffer.from(data).toString())
-              socket!.pause()
-            },
-            onDrain: () => {},
-            onClose: (code, reason) => events.push(`${code} ${reason}`),
-          })
-        },
-      })
-      const client = await connectWebSocket(t, server.port)
-      for (const message of ['a', 'b', 'c', 'd']) client.send(message)
-      client.close(4000, 'bye')
-      const expected = ['a', 'b', 'c', 'd', '4000 bye']
-      while (events.length < expected.length) {
-        const before = events.length
-        // The end may overtake the pause, but none of the messages.
-        socket!.resume()
-        t.equal(events.length, before, 'not during the call')
-        await new Promise(setImmediate)
-      }
-      t.strictSame(events, expected)
-    },
-  )
+  t.test(`${name}: retains received data of a paused client until it resumes`, async (t) => {
+    const events: string[] = []
+    let socket: ServerSocket | undefined
+    const server = await openServer(t, create, {
+      handle: ({ x }) => {
+        socket = x.accept({
+          onMessage: (data) => {
+            events.push(Buffer.from(data).toString())
+            socket!.pause()
+          },
+          onDrain: () => {},
+          onClose: (code, reason) => events.push(`${code} ${reason}`),
+        })
+      },
+    })
+    const client = await connectWebSocket(t, server.port)
+    for (const message of ['a', 'b', 'c', 'd']) client.send(message)
+    client.close(4000, 'bye')
+    const expected = ['a', 'b', 'c', 'd', '4000 bye']
+    while (events.length < expected.length) {
+      const before = events.length
+      // The end may overtake the pause, but none of the messages.
+      socket!.resume()
+      t.equal(events.length, before, 'not during the call')
+      await new Promise(setImmediate)
+    }
+    t.strictSame(events, expected)
+  })
 
-  t.test(`${name}: nothing comes of a client that is held back`, async (t) => {
+  t.test(`${name}: delivers nothing from a paused client`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     recorder.onData = (data) => {
@@ -632,7 +629,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(recorder.messages, [...'0123456789'])
   })
 
-  t.test(`${name}: held back and read on at random, nothing is lost`, async (t) => {
+  t.test(`${name}: loses nothing when paused and resumed at random`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     const random = createRandom(7)
@@ -667,7 +664,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(recorder.ends, ['1000'])
   })
 
-  t.test(`${name}: a client that is held back can be closed`, async (t) => {
+  t.test(`${name}: closes a paused client`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     socket.pause()
@@ -679,7 +676,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(recorder.ends, ['4000 enough'])
   })
 
-  t.test(`${name}: a client that is held back for a minute is given up`, async (t) => {
+  t.test(`${name}: ends a client that is paused for a minute`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
     const end = closeOf(client)
@@ -700,7 +697,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     await gateway.idle()
   })
 
-  t.test(`${name}: a message beyond the limit is 1009, either way`, async (t) => {
+  t.test(`${name}: ends with 1009 for a message beyond the limit, either way`, async (t) => {
     const accept = { maxMessageBytes: 64 * KIB }
     const { connect, gateway } = await openServer(t, create, { accept })
     for (const from of ['client', 'client, in fragments', 'server'] as const) {
@@ -730,7 +727,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     await gateway.idle()
   })
 
-  t.test(`${name}: the limit of the listener is the highest`, async (t) => {
+  t.test(`${name}: caps the message limit at that of the listener`, async (t) => {
     const listener = { maxMessageBytes: 64 * KIB }
     const { connect } = await openServer(t, create, { listener, accept: { maxMessageBytes: MIB } })
     const { client, recorder } = await connect()
@@ -742,7 +739,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(recorder.messages.length, 1)
   })
 
-  t.test(`${name}: text that is not UTF-8 is 1007`, async (t) => {
+  t.test(`${name}: ends with 1007 for text that is not UTF-8`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder } = await connect()
     const end = closeOf(client)
@@ -753,7 +750,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(recorder.messages, [])
   })
 
-  t.test(`${name}: a request that asks for no WebSocket gets 426`, async (t) => {
+  t.test(`${name}: responds with 426 to a request without upgrade`, async (t) => {
     const server = await openServer(t, create)
     const reply = await fetch(`http://127.0.0.1:${server.port}/`)
     t.equal(reply.status, 426)
@@ -763,7 +760,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame([ends, messages], [[], []])
   })
 
-  t.test(`${name}: a handshake that is none reaches no receiver`, async (t) => {
+  t.test(`${name}: does not pass an invalid handshake to the receiver`, async (t) => {
     const server = await openServer(t, create)
     const client = new RawClient(server.port)
     t.teardown(() => client.destroy())
@@ -775,7 +772,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.equal(server.recorders.length, 0)
   })
 
-  t.test(`${name}: a subprotocol that is no token is a fault of the handler`, async (t) => {
+  t.test(`${name}: throws for a subprotocol that is not a token`, async (t) => {
     const server = await openServer(t, create, { accept: { protocol: 'a b' } })
     t.equal((await rejectedWebSocket(server.port)).status, 500)
     t.match(server.faults, [{ name: 'TypeError' }])
@@ -804,7 +801,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       404,
     ],
   ] as const) {
-    t.test(`${name}: a reply hook that ${what}, and there is no WebSocket`, async (t) => {
+    t.test(`${name}: opens no WebSocket after a reply hook that ${what}`, async (t) => {
       const returned: unknown[] = []
       const server = await openServer(t, create, {
         plugins: [{ name: 'test', onReply }],
@@ -818,7 +815,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     })
   }
 
-  t.test(`${name}: an exchange that was answered accepts nothing`, async (t) => {
+  t.test(`${name}: cannot accept an exchange that was responded to`, async (t) => {
     const returned: unknown[] = []
     const server = await openServer(t, create, {
       handle: (recorder) => {
@@ -832,34 +829,31 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(server.recorders[0]!.ends, [])
   })
 
-  t.test(
-    `${name}: a client that left before its handshake was answered is not accepted`,
-    async (t) => {
-      const returned: unknown[] = []
-      let left: () => void = () => {}
-      const gone = new Promise<void>((resolve) => {
-        left = resolve
-      })
-      const server = await openServer(t, create, {
-        handle: async (recorder) => {
-          await gone
-          returned.push(recorder.accept())
-        },
-      })
-      const client = new RawClient(server.port)
-      client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-      await until(() => server.recorders.length === 1)
-      client.destroy()
-      await server.gateway.idle()
-      left()
-      await until(() => returned.length === 1)
-      t.strictSame(returned, [undefined])
-      t.strictSame(server.recorders[0]!.ends, [])
-      t.strictSame(server.faults, [])
-    },
-  )
+  t.test(`${name}: does not accept a client that left before the handshake response`, async (t) => {
+    const returned: unknown[] = []
+    let left: () => void = () => {}
+    const gone = new Promise<void>((resolve) => {
+      left = resolve
+    })
+    const server = await openServer(t, create, {
+      handle: async (recorder) => {
+        await gone
+        returned.push(recorder.accept())
+      },
+    })
+    const client = new RawClient(server.port)
+    client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+    await until(() => server.recorders.length === 1)
+    client.destroy()
+    await server.gateway.idle()
+    left()
+    await until(() => returned.length === 1)
+    t.strictSame(returned, [undefined])
+    t.strictSame(server.recorders[0]!.ends, [])
+    t.strictSame(server.faults, [])
+  })
 
-  t.test(`${name}: a handler that fails after it accepted is 1011`, async (t) => {
+  t.test(`${name}: ends with 1011 if the handler fails after accepting`, async (t) => {
     const server = await openServer(t, create, {
       handle: (recorder) => {
         recorder.accept()
@@ -873,32 +867,29 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.match(server.faults, [{ message: 'broken handler' }])
   })
 
-  t.test(
-    `${name}: closing the tunnels ends these with 1012, and draining waits for them`,
-    async (t) => {
-      const done: number[] = []
-      const log = { name: 'test', onDone: (x: Exchange) => done.push(x.status) }
-      const { connect, gateway, listener, recorders } = await openServer(t, create, {
-        plugins: [log],
-      })
-      const clients: WebSocket[] = []
-      for (let i = 0; i < 3; i++) clients.push((await connect()).client)
-      listener.drain()
-      clients[0]!.send('still served')
-      await until(() => recorders[0]!.messages.length === 1)
-      t.equal(gateway.inFlight, 3)
-      const ends = Promise.all(clients.map(closeOf))
-      listener.closeTunnels()
-      const told = recorders.map((recorder) => recorder.ends.join())
-      t.strictSame(told, Array(3).fill('1012 service restart'))
-      t.strictSame(await ends, Array(3).fill('1012 service restart'))
-      await gateway.idle()
-      t.strictSame(done, [101, 101, 101], 'each is done once')
-      await until(() => listener.connections === 0)
-    },
-  )
+  t.test(`${name}: closes with 1012 when tunnels close, and draining waits for it`, async (t) => {
+    const done: number[] = []
+    const log = { name: 'test', onDone: (x: Exchange) => done.push(x.status) }
+    const { connect, gateway, listener, recorders } = await openServer(t, create, {
+      plugins: [log],
+    })
+    const clients: WebSocket[] = []
+    for (let i = 0; i < 3; i++) clients.push((await connect()).client)
+    listener.drain()
+    clients[0]!.send('still served')
+    await until(() => recorders[0]!.messages.length === 1)
+    t.equal(gateway.inFlight, 3)
+    const ends = Promise.all(clients.map(closeOf))
+    listener.closeTunnels()
+    const told = recorders.map((recorder) => recorder.ends.join())
+    t.strictSame(told, Array(3).fill('1012 service restart'))
+    t.strictSame(await ends, Array(3).fill('1012 service restart'))
+    await gateway.idle()
+    t.strictSame(done, [101, 101, 101], 'each is done once')
+    await until(() => listener.connections === 0)
+  })
 
-  t.test(`${name}: while the listener drains no WebSocket is accepted`, async (t) => {
+  t.test(`${name}: accepts no WebSocket while the listener drains`, async (t) => {
     let accept: () => void = () => {}
     const gate = new Promise<void>((resolve) => {
       accept = resolve
@@ -917,7 +908,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(server.recorders[0]!.ends, [])
   })
 
-  t.test(`${name}: closing the listener ends WebSockets with 1012 too`, async (t) => {
+  t.test(`${name}: closes WebSockets with 1012 when the listener closes`, async (t) => {
     const { connect, gateway, listener } = await openServer(t, create)
     const { client, recorder } = await connect()
     const end = closeOf(client)
@@ -927,7 +918,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(recorder.ends, ['1012 service restart'])
   })
 
-  t.test(`${name}: over TLS it is the same, clients that are slow included`, async (t) => {
+  t.test(`${name}: behaves the same over TLS, with slow clients`, async (t) => {
     const folder = createCertificateFolder()
     t.teardown(() => folder.remove())
     const certificate = createCertificate(['app.test'])
@@ -969,7 +960,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     await gateway.idle()
   })
 
-  t.test(`${name}: many WebSockets come and go, and nothing of them stays`, async (t) => {
+  t.test(`${name}: releases everything after many WebSockets`, async (t) => {
     const server = await openServer(t, create)
     for (let round = 0; round < 4; round++) {
       const clients = await Promise.all(

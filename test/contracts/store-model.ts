@@ -88,7 +88,7 @@ export function testStoreModel(
   create: () => Maybe<StoreAdapter>,
   numRuns: number = toRuns(100),
 ): void {
-  t.test('contract: a store has what a plain list of records would have', async (t) => {
+  t.test('contract: contains what a plain list of records would contain', async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
         const clock = { ms: 1000 }

@@ -38,36 +38,33 @@ export function testStoreQuotas(
       /^quota_store of namespace acme is reached: \d+ bytes of 100000b? in use; delete records or blobs, or raise it \(quota_store=acme=\.\.\.\)$/,
   }
 
-  t.test(
-    'quotas: a namespace keeps as much as its quota says, and others are not held up',
-    async (t) => {
-      const adapter = await (await create(t))(QUOTAS)
-      t.teardown(() => adapter.close?.())
-      const commit = toCommit(adapter)
-      t.equal(await commit(write('a', 60_000)), 'done')
-      t.match(await commit(write('b', 60_000)), excess)
-      t.equal(await adapter.read(write('b', 0).table, 'b'), undefined)
-      t.equal(await commit(write('a', 61_000)), 'done', 'what is replaced counts no more')
-      t.match(await commit(write('c', 1), write('b', 60_000)), excess, 'a group as a whole')
-      const outcomes = await adapter.commit(
-        [
-          [write('b', 60_000)],
-          [write('b', 60_000, { table: { database: 'other', table: 'a' } })],
-          [write('b', 60_000, { table: { database: 'acme', table: 'config' } })],
-          [write('b', 600_000, { table: { database: 'mx', table: 'a' } })],
-          [write('b', 600_000, { table: { database: 'large', table: 'a' } })],
-          [write('b', 600_000, { table: { database: 'acme', table: 'auth' } })],
-        ],
-        NOW_MS,
-      )
-      t.same(
-        outcomes.map((outcome) => outcome instanceof Error),
-        [true, false, false, false, false, false],
-      )
-    },
-  )
+  t.test('quotas: limits a namespace without affecting others', async (t) => {
+    const adapter = await (await create(t))(QUOTAS)
+    t.teardown(() => adapter.close?.())
+    const commit = toCommit(adapter)
+    t.equal(await commit(write('a', 60_000)), 'done')
+    t.match(await commit(write('b', 60_000)), excess)
+    t.equal(await adapter.read(write('b', 0).table, 'b'), undefined)
+    t.equal(await commit(write('a', 61_000)), 'done', 'what is replaced counts no more')
+    t.match(await commit(write('c', 1), write('b', 60_000)), excess, 'a group as a whole')
+    const outcomes = await adapter.commit(
+      [
+        [write('b', 60_000)],
+        [write('b', 60_000, { table: { database: 'other', table: 'a' } })],
+        [write('b', 60_000, { table: { database: 'acme', table: 'config' } })],
+        [write('b', 600_000, { table: { database: 'mx', table: 'a' } })],
+        [write('b', 600_000, { table: { database: 'large', table: 'a' } })],
+        [write('b', 600_000, { table: { database: 'acme', table: 'auth' } })],
+      ],
+      NOW_MS,
+    )
+    t.same(
+      outcomes.map((outcome) => outcome instanceof Error),
+      [true, false, false, false, false, false],
+    )
+  })
 
-  t.test('quotas: what is deleted, expires or gets shorter gives room back', async (t) => {
+  t.test('quotas: frees space of deleted, expired and shortened records', async (t) => {
     const adapter = await (await create(t))(QUOTAS)
     t.teardown(() => adapter.close?.())
     const commit = toCommit(adapter)
@@ -85,7 +82,7 @@ export function testStoreQuotas(
   })
 
   if (keeps)
-    t.test('quotas: what was kept counts when the store is opened again', async (t) => {
+    t.test('quotas: counts stored records after reopening', async (t) => {
       const open = await create(t)
       const first = await open(QUOTAS)
       t.equal(await toCommit(first)(write('a', 90_000)), 'done')
@@ -114,7 +111,7 @@ export function testStoreReserve(
     ...{ metadata: {}, expiresMs: 0, ifVersion: undefined },
   })
 
-  t.test('a full store has a reserve for accounts, rules and runtime objects', async (t) => {
+  t.test('reserves space of a full store for accounts, rules and runtime objects', async (t) => {
     const open = create()
     const adapter = open(LIMIT)
     t.teardown(() => adapter.close?.())

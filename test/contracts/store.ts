@@ -75,7 +75,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.same(await adapter.commit([[remove('a')]], NOW_MS), [[0]])
   })
 
-  t.test('contract: a record is read as it was written', async (t) => {
+  t.test('contract: reads a record as it was written', async (t) => {
     const { adapter } = await open(t)
     const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
     const metadata = { 'content-type': 'a/b', été: '\u0001 "\u{1f600}', empty: '' }
@@ -97,7 +97,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
   })
 
   t.test(
-    'contract: a record that is read again is what it was, whatever is read or written since',
+    'contract: a record that was read does not change with later reads and writes',
     async (t) => {
       const { adapter } = await open(t)
       await commit(adapter, [[write('a', { value: Buffer.from('first') })]])
@@ -110,7 +110,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     },
   )
 
-  t.test('contract: keys are in the order of their UTF-8 bytes, in both directions', async (t) => {
+  t.test('contract: orders keys by their UTF-8 bytes, in both directions', async (t) => {
     const { adapter } = await open(t)
     await commit(
       adapter,
@@ -120,7 +120,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.same(await keysOf(adapter, { reverse: true }), ORDERED.toReversed())
   })
 
-  t.test('contract: a range begins with its start and ends before its end', async (t) => {
+  t.test('contract: a range includes its start and excludes its end', async (t) => {
     const { adapter } = await open(t)
     await commit(adapter, [ORDERED.map((key) => write(key))])
     for (const [from, to] of [
@@ -156,30 +156,27 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     }
   })
 
-  t.test(
-    'contract: a slice ends when its values are long enough, with one record at least',
-    async (t) => {
-      const { adapter } = await open(t)
-      const keys = ['a', 'b', 'c', 'd', 'e']
-      await commit(adapter, [keys.map((key) => write(key, { value: new Uint8Array(100) }))])
-      for (const [maxBytes, most] of [
-        [1, 1],
-        [100, 2],
-        [250, 3],
-        [1000, 5],
-      ] as const) {
-        const { records, more } = await adapter.scan(USERS, { limit: 10, maxBytes })
-        t.ok(records.length >= 1 && records.length <= most, `${maxBytes}: ${records.length}`)
-        t.same(
-          records.map(({ key }) => key),
-          keys.slice(0, records.length),
-        )
-        if (records.length < keys.length) t.equal(more, true)
-      }
-    },
-  )
+  t.test('contract: limits a slice by bytes, with at least one record', async (t) => {
+    const { adapter } = await open(t)
+    const keys = ['a', 'b', 'c', 'd', 'e']
+    await commit(adapter, [keys.map((key) => write(key, { value: new Uint8Array(100) }))])
+    for (const [maxBytes, most] of [
+      [1, 1],
+      [100, 2],
+      [250, 3],
+      [1000, 5],
+    ] as const) {
+      const { records, more } = await adapter.scan(USERS, { limit: 10, maxBytes })
+      t.ok(records.length >= 1 && records.length <= most, `${maxBytes}: ${records.length}`)
+      t.same(
+        records.map(({ key }) => key),
+        keys.slice(0, records.length),
+      )
+      if (records.length < keys.length) t.equal(more, true)
+    }
+  })
 
-  t.test('contract: keys alone come without values, with version and expiry', async (t) => {
+  t.test('contract: lists keys without values, with version and expiry', async (t) => {
     const { adapter } = await open(t)
     const change = write('a', { metadata: { b: 'c' }, expiresMs: NOW_MS + 1 })
     const [versions] = await commit(adapter, [[change]])
@@ -189,7 +186,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.equal(records[0]!.value.length, 0)
   })
 
-  t.test('contract: tables are apart, also where names begin alike', async (t) => {
+  t.test('contract: separates tables whose names share a prefix', async (t) => {
     const { adapter } = await open(t)
     const long = 'n'.repeat(253)
     const tables = [
@@ -238,26 +235,23 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.ok(await adapter.read(tables[0]!, key))
   })
 
-  t.test(
-    'contract: the version rises with every write, also of a key that was deleted',
-    async (t) => {
-      const { adapter } = await open(t)
-      let last = 0
-      for (let round = 0; round < 4; round++) {
-        for (let i = 0; i < 3; i++) {
-          const [versions] = await commit(adapter, [[write('a')]])
-          t.ok(versions![0]! > last && Number.isSafeInteger(versions![0]))
-          last = versions![0]!
-          t.equal((await adapter.read(USERS, 'a'))!.version, last)
-        }
-        t.same(await adapter.commit([[remove('a')]], NOW_MS), [[last]], 'it says what it removed')
-        t.equal(await adapter.read(USERS, 'a'), undefined)
+  t.test('contract: increments the version with every write, also of a deleted key', async (t) => {
+    const { adapter } = await open(t)
+    let last = 0
+    for (let round = 0; round < 4; round++) {
+      for (let i = 0; i < 3; i++) {
+        const [versions] = await commit(adapter, [[write('a')]])
+        t.ok(versions![0]! > last && Number.isSafeInteger(versions![0]))
+        last = versions![0]!
+        t.equal((await adapter.read(USERS, 'a'))!.version, last)
       }
-    },
-  )
+      t.same(await adapter.commit([[remove('a')]], NOW_MS), [[last]], 'it says what it removed')
+      t.equal(await adapter.read(USERS, 'a'), undefined)
+    }
+  })
 
   t.test(
-    'contract: a condition that does not hold says what is there, and nothing happens',
+    'contract: a failed condition reports the current record and changes nothing',
     async (t) => {
       const { adapter } = await open(t)
       const [versions] = await commit(adapter, [[write('a')]])
@@ -297,7 +291,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     },
   )
 
-  t.test('contract: groups happen in their order, each for itself', async (t) => {
+  t.test('contract: commits groups in order, each atomically', async (t) => {
     const { adapter } = await open(t)
     const outcomes = await adapter.commit(
       [
@@ -318,7 +312,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
   })
 
   t.test(
-    'contract: an expired record is none to conditions, but still read and removed',
+    'contract: conditions ignore an expired record, which can still be read and removed',
     async (t) => {
       const { adapter } = await open(t)
       const at = { expiresMs: NOW_MS }
@@ -338,7 +332,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     },
   )
 
-  t.test('contract: what has expired is purged, oldest first, and nothing else', async (t) => {
+  t.test('contract: purges only expired records, oldest first', async (t) => {
     const { adapter } = await open(t)
     if (adapter.purge === undefined) return t.comment('purges by itself')
     const other: StoreTable = { database: 'a', table: 'b' }
@@ -368,7 +362,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.same(await keysOf(adapter, {}), ['kept', 'later', 'longer', 'never'])
   })
 
-  t.test('contract: a commit of many groups is read back whole', async (t) => {
+  t.test('contract: reads back a commit of many groups', async (t) => {
     const { adapter } = await open(t)
     const groups = Array.from({ length: 5000 }, (_, i) => [
       write(`k${String(i).padStart(5, '0')}`, { value: Buffer.from(String(i)) }),
@@ -380,7 +374,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.ok(records.every(({ value }, i) => Buffer.from(value).toString() === String(i)))
   })
 
-  t.test('contract: a group of many changes happens as a whole or not at all', async (t) => {
+  t.test('contract: commits a group of many changes atomically', async (t) => {
     const { adapter } = await open(t)
     const keys = Array.from({ length: 1000 }, (_, i) => `k${String(i).padStart(3, '0')}`)
     const [versions] = await commit(adapter, [keys.map((key) => write(key))])
@@ -394,7 +388,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.same(await keysOf(adapter, {}), [])
   })
 
-  t.test('contract: watching tells of writes and deletions once they can be read', async (t) => {
+  t.test('contract: a watch reports writes and deletions once they can be read', async (t) => {
     const { adapter } = await open(t)
     if (adapter.watch === undefined) return t.comment('is told of by its front')
     const told: StoreEvent[] = []
@@ -424,7 +418,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.equal(told.length, before)
   })
 
-  t.test('contract: what was committed is there when the store is opened again', async (t) => {
+  t.test('contract: restores committed records after reopening', async (t) => {
     const { adapter, reopen } = await open(t)
     if (reopen === undefined) return t.comment('keeps nothing')
     const [first] = await commit(adapter, [
@@ -449,7 +443,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       t.same(await again.purge(NOW_MS, 10), [{ table: USERS, key: 'b' }])
   })
 
-  t.test('contract: closing waits for the commit under way', async (t) => {
+  t.test('contract: close waits for the commit in flight', async (t) => {
     const { adapter, reopen } = await open(t)
     const committing = commit(adapter, [[write('a')]])
     await adapter.close?.()

@@ -43,7 +43,7 @@ const HANDSHAKE =
 /** What every listener does with WebSockets on their way to a backend (RFC 6455). */
 export function testTunnel(subject: TunnelSubject): void {
   const { create, name, backendDied } = subject
-  t.test(`${name}: text stays text, bytes stay bytes, in order`, async (t) => {
+  t.test(`${name}: transfers text as text and bytes as bytes in order`, async (t) => {
     const backend = await openBackendServer(t)
     const { port } = await openWebGateway(t, create, [backend.port])
     backend.accepted().then((socket) => {
@@ -59,7 +59,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 
   t.test(
-    `${name}: the backend chooses the subprotocol, and gets the client's handshake`,
+    `${name}: sends the client's handshake to the backend, which selects the subprotocol`,
     async (t) => {
       const backend = await openBackendServer(t, { handleProtocols: (offers) => [...offers][1]! })
       const { port } = await openWebGateway(t, create, [backend.port])
@@ -86,7 +86,7 @@ export function testTunnel(subject: TunnelSubject): void {
     },
   )
 
-  t.test(`${name}: a backend may choose none of the subprotocols`, async (t) => {
+  t.test(`${name}: allows a backend to select no subprotocol`, async (t) => {
     const backend = await openBackendServer(t, { handleProtocols: () => false })
     const { port } = await openWebGateway(t, create, [backend.port])
     const client = new RawClient(port)
@@ -98,16 +98,19 @@ export function testTunnel(subject: TunnelSubject): void {
     t.notMatch(client.text, /sec-websocket-protocol/i)
   })
 
-  t.test(`${name}: fields of the backend's 101 and of reply hooks reach the client`, async (t) => {
-    const backend = await openBackendServer(t)
-    backend.server.prependListener('upgrade', () => {})
-    const hook = { name: 'test', onReply: (x: Exchange) => x.replyHeaders.set('x-hook', '101') }
-    const { port } = await openWebGateway(t, create, [backend.port], { plugins: [hook] })
-    const client = new WebSocket(`ws://127.0.0.1:${port}/app`)
-    t.teardown(() => client.terminate())
-    const [reply] = await once(client, 'upgrade')
-    t.equal(reply.headers['x-hook'], '101')
-  })
+  t.test(
+    `${name}: sends headers of the backend's 101 and of reply hooks to the client`,
+    async (t) => {
+      const backend = await openBackendServer(t)
+      backend.server.prependListener('upgrade', () => {})
+      const hook = { name: 'test', onReply: (x: Exchange) => x.replyHeaders.set('x-hook', '101') }
+      const { port } = await openWebGateway(t, create, [backend.port], { plugins: [hook] })
+      const client = new WebSocket(`ws://127.0.0.1:${port}/app`)
+      t.teardown(() => client.terminate())
+      const [reply] = await once(client, 'upgrade')
+      t.equal(reply.headers['x-hook'], '101')
+    },
+  )
 
   const accepted = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: '
   for (const [what, answer] of [
@@ -130,40 +133,46 @@ export function testTunnel(subject: TunnelSubject): void {
     ['a status beyond 599', 'HTTP/1.1 600 x\r\nContent-Length: 0\r\n\r\n'],
     ['chunks in HTTP/1.0', 'HTTP/1.0 404 x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ] as const) {
-    t.test(`${name}: a backend that answers a handshake with ${what} is 502`, async (t) => {
-      const backend = await openRawBackend(t, {
-        onRequest: (connection) => {
-          connection.send(answer)
-          if (answer.startsWith('HTTP/1.1 10') && !answer.startsWith('HTTP/1.1 101'))
-            connection.socket.end()
-        },
-      })
-      const { port, gateway } = await openWebGateway(t, create, [backend.port])
-      const client = new RawClient(port)
-      client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-      await client.until(({ text }) => text.includes('\r\n\r\n'))
-      t.match(client.text, /^HTTP\/1.1 502 /)
-      await (await backend.connection()).ended()
-      await gateway.idle()
-    })
+    t.test(
+      `${name}: responds with 502 to a backend that answers the handshake with ${what}`,
+      async (t) => {
+        const backend = await openRawBackend(t, {
+          onRequest: (connection) => {
+            connection.send(answer)
+            if (answer.startsWith('HTTP/1.1 10') && !answer.startsWith('HTTP/1.1 101'))
+              connection.socket.end()
+          },
+        })
+        const { port, gateway } = await openWebGateway(t, create, [backend.port])
+        const client = new RawClient(port)
+        client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+        await client.until(({ text }) => text.includes('\r\n\r\n'))
+        t.match(client.text, /^HTTP\/1.1 502 /)
+        await (await backend.connection()).ended()
+        await gateway.idle()
+      },
+    )
   }
 
-  t.test(`${name}: a backend that resets the connection of a handshake is 502`, async (t) => {
-    const backend = await openRawBackend(t, {
-      onRequest: ({ socket }) => socket.resetAndDestroy(),
-    })
-    const { port } = await openWebGateway(t, create, [backend.port])
-    const client = new RawClient(port)
-    client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
-    await client.until(({ text }) => text.includes('}'))
-    t.match(
-      client.text,
-      /^HTTP\/1.1 502 .*"Detail":"the backend closed the connection before it answered"/s,
-    )
-    client.destroy()
-  })
+  t.test(
+    `${name}: responds with 502 to a backend that resets the handshake connection`,
+    async (t) => {
+      const backend = await openRawBackend(t, {
+        onRequest: ({ socket }) => socket.resetAndDestroy(),
+      })
+      const { port } = await openWebGateway(t, create, [backend.port])
+      const client = new RawClient(port)
+      client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+      await client.until(({ text }) => text.includes('}'))
+      t.match(
+        client.text,
+        /^HTTP\/1.1 502 .*"Detail":"the backend closed the connection before it answered"/s,
+      )
+      client.destroy()
+    },
+  )
 
-  t.test(`${name}: the 101 of a handshake is the only one, whoever sends it`, async (t) => {
+  t.test(`${name}: sends exactly one 101 per handshake`, async (t) => {
     const { port, faults } = await openListener(t, create, (x) => {
       if (x.path === '/whole') x.reply(101)
       else x.start(101, x.replyHeaders, -1)
@@ -186,7 +195,7 @@ export function testTunnel(subject: TunnelSubject): void {
     '4999 ünï',
     '1005',
   ]) {
-    t.test(`${name}: close ${close} is carried both ways`, async (t) => {
+    t.test(`${name}: relays close ${close} both ways`, async (t) => {
       const backend = await openBackendServer(t)
       const { port, gateway } = await openWebGateway(t, create, [backend.port])
       for (const from of ['client', 'backend'] as const) {
@@ -206,7 +215,7 @@ export function testTunnel(subject: TunnelSubject): void {
     })
   }
 
-  t.test(`${name}: over TLS it is the same, a backend that is slow included`, async (t) => {
+  t.test(`${name}: behaves the same over TLS, with a slow backend`, async (t) => {
     const folder = createCertificateFolder()
     t.teardown(() => folder.remove())
     const certificate = createCertificate(['app.test'])
@@ -233,7 +242,7 @@ export function testTunnel(subject: TunnelSubject): void {
     t.equal(await end, '4001 bye')
   })
 
-  t.test(`${name}: a message of 10 MiB arrives whole, both ways`, async (t) => {
+  t.test(`${name}: transfers a message of 10 MiB both ways`, async (t) => {
     const backend = await openBackendServer(t)
     const { port } = await openWebGateway(t, create, [backend.port])
     backend.accepted().then((socket) => {
@@ -246,7 +255,7 @@ export function testTunnel(subject: TunnelSubject): void {
     t.equal(hash(back as Buffer), hash(message))
   })
 
-  t.test(`${name}: fragments make one message, with pings between them`, async (t) => {
+  t.test(`${name}: joins fragments with pings between them`, async (t) => {
     const backend = await openBackendServer(t)
     const { port } = await openWebGateway(t, create, [backend.port])
     const accepted = backend.accepted()
@@ -267,7 +276,7 @@ export function testTunnel(subject: TunnelSubject): void {
     }
   })
 
-  t.test(`${name}: pings reach the other end, and are answered`, async (t) => {
+  t.test(`${name}: relays pings and their pongs`, async (t) => {
     const backend = await openBackendServer(t)
     const { port } = await openWebGateway(t, create, [backend.port])
     const accepted = backend.accepted()
@@ -286,60 +295,60 @@ export function testTunnel(subject: TunnelSubject): void {
     }
   })
 
+  t.test(`${name}: leaves a backend's ping unanswered if the client does not answer`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port, [], { autoPong: false })
+    const peer = await accepted
+    let pongs = 0
+    peer.on('pong', () => pongs++)
+    const ping = once(client, 'ping')
+    peer.ping()
+    await ping
+    client.send('after')
+    await nextMessage(peer)
+    t.equal(pongs, 0)
+  })
+
   t.test(
-    `${name}: a client that answers no ping leaves the backend's ping unanswered`,
+    `${name}: a slow client applies back-pressure to its backend and loses nothing`,
     async (t) => {
       const backend = await openBackendServer(t)
-      const { port } = await openWebGateway(t, create, [backend.port])
+      const { port, served } = await openWebGateway(t, create, [backend.port])
       const accepted = backend.accepted()
-      const client = await connectWebSocket(t, port, [], { autoPong: false })
+      const client = await connectWebSocket(t, port)
       const peer = await accepted
-      let pongs = 0
-      peer.on('pong', () => pongs++)
-      const ping = once(client, 'ping')
-      peer.ping()
-      await ping
-      client.send('after')
-      await nextMessage(peer)
-      t.equal(pongs, 0)
+      client.pause()
+      const count = 1000
+      const message = randomBytes(64 * KIB)
+      for (let i = 0; i < count; i++) {
+        message.writeUInt32BE(i, 0)
+        peer.send(Buffer.from(message))
+      }
+      const total = count * message.length
+      const left = await settled(() => peer.bufferedAmount)
+      // What is gone lies in the buffers of two connections and the gateway.
+      t.ok(total - left < 16 * MIB, `${total - left} of ${total} bytes were taken`)
+      let next = 0
+      const last = new Promise<void>((resolve) => {
+        client.on('message', (data: Buffer) => {
+          if (data.readUInt32BE(0) === next && data.subarray(4).equals(message.subarray(4))) next++
+          if (next === count) resolve()
+        })
+      })
+      client.resume()
+      await last
+      t.equal(next, count)
+      client.close()
+      await until(() => served[0]!.finished)
+      t.ok(served[0]!.bytesOut >= total, 'bytes sent are counted')
     },
   )
 
-  t.test(`${name}: a slow client holds its backend back, and loses nothing`, async (t) => {
-    const backend = await openBackendServer(t)
-    const { port, served } = await openWebGateway(t, create, [backend.port])
-    const accepted = backend.accepted()
-    const client = await connectWebSocket(t, port)
-    const peer = await accepted
-    client.pause()
-    const count = 1000
-    const message = randomBytes(64 * KIB)
-    for (let i = 0; i < count; i++) {
-      message.writeUInt32BE(i, 0)
-      peer.send(Buffer.from(message))
-    }
-    const total = count * message.length
-    const left = await settled(() => peer.bufferedAmount)
-    // What is gone lies in the buffers of two connections and the gateway.
-    t.ok(total - left < 16 * MIB, `${total - left} of ${total} bytes were taken`)
-    let next = 0
-    const last = new Promise<void>((resolve) => {
-      client.on('message', (data: Buffer) => {
-        if (data.readUInt32BE(0) === next && data.subarray(4).equals(message.subarray(4))) next++
-        if (next === count) resolve()
-      })
-    })
-    client.resume()
-    await last
-    t.equal(next, count)
-    client.close()
-    await until(() => served[0]!.finished)
-    t.ok(served[0]!.bytesOut >= total, 'bytes sent are counted')
-  })
-
   const held = subject.holdsClientsBack ? false : 'its library reads on whatever comes'
   t.test(
-    `${name}: a slow backend holds its client back, and loses nothing`,
+    `${name}: a slow backend applies back-pressure to its client and loses nothing`,
     { skip: held },
     async (t) => {
       const backend = await openBackendServer(t)
@@ -384,50 +393,49 @@ export function testTunnel(subject: TunnelSubject): void {
     },
   )
 
+  t.test(`${name}: keeps a client paused while its backend sends`, { skip: held }, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port)
+    const peer = await accepted
+    peer.pause()
+    const count = 1000
+    for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB))
+    const total = count * 64 * KIB
+    await settled(() => client.bufferedAmount)
+    // More than the client takes at once, again and again.
+    for (let round = 0; round < 20; round++) {
+      const back = nextMessage(client)
+      peer.send(Buffer.alloc(8 * MIB))
+      await back
+    }
+    const left = client.bufferedAmount
+    t.ok(total - left < 16 * MIB, `${total - left} of ${total} bytes were taken`)
+    let got = 0
+    peer.on('message', () => got++)
+    peer.resume()
+    await until(() => got === count)
+    t.equal(got, count)
+  })
+
   t.test(
-    `${name}: a client that is held back stays so while its backend sends`,
-    { skip: held },
+    `${name}: relays the error response of a backend that rejects the handshake`,
     async (t) => {
-      const backend = await openBackendServer(t)
-      const { port } = await openWebGateway(t, create, [backend.port])
-      const accepted = backend.accepted()
-      const client = await connectWebSocket(t, port)
-      const peer = await accepted
-      peer.pause()
-      const count = 1000
-      for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB))
-      const total = count * 64 * KIB
-      await settled(() => client.bufferedAmount)
-      // More than the client takes at once, again and again.
-      for (let round = 0; round < 20; round++) {
-        const back = nextMessage(client)
-        peer.send(Buffer.alloc(8 * MIB))
-        await back
-      }
-      const left = client.bufferedAmount
-      t.ok(total - left < 16 * MIB, `${total - left} of ${total} bytes were taken`)
-      let got = 0
-      peer.on('message', () => got++)
-      peer.resume()
-      await until(() => got === count)
-      t.equal(got, count)
+      const backend = await openBackendServer(t, {
+        verifyClient: (_info, done) =>
+          done(false, 401, 'log in first', { 'WWW-Authenticate': 'Basic', Location: '/login' }),
+      })
+      const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port])
+      const { status, headers, body } = await rejectedWebSocket(port)
+      t.strictSame([status, body], [401, 'log in first'])
+      t.match(headers, { 'www-authenticate': 'Basic', location: '/login' })
+      await gateway.idle()
+      await until(() => upstream.nodes[0]!.active === 0)
     },
   )
 
-  t.test(`${name}: a backend that refuses has the last word`, async (t) => {
-    const backend = await openBackendServer(t, {
-      verifyClient: (_info, done) =>
-        done(false, 401, 'log in first', { 'WWW-Authenticate': 'Basic', Location: '/login' }),
-    })
-    const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port])
-    const { status, headers, body } = await rejectedWebSocket(port)
-    t.strictSame([status, body], [401, 'log in first'])
-    t.match(headers, { 'www-authenticate': 'Basic', location: '/login' })
-    await gateway.idle()
-    await until(() => upstream.nodes[0]!.active === 0)
-  })
-
-  t.test(`${name}: a refusal in pieces is relayed whole`, async (t) => {
+  t.test(`${name}: relays a rejection that arrives in parts`, async (t) => {
     const backend = await openBackendServer(t, { noServer: true, server: undefined! })
     const body = randomBytes(3 * MIB).toString('hex')
     backend.server.on('upgrade', (_request, socket: Socket) => {
@@ -444,7 +452,7 @@ export function testTunnel(subject: TunnelSubject): void {
     t.ok(reply.body === body, 'the body is complete')
   })
 
-  t.test(`${name}: a backend that dies ends the client's WebSocket`, async (t) => {
+  t.test(`${name}: ends the client's WebSocket when the backend dies`, async (t) => {
     const backend = await openBackendServer(t)
     const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port])
     const accepted = backend.accepted()
@@ -457,7 +465,7 @@ export function testTunnel(subject: TunnelSubject): void {
     t.equal(upstream.nodes[0]!.active, 0)
   })
 
-  t.test(`${name}: a client that vanishes ends the backend's WebSocket at once`, async (t) => {
+  t.test(`${name}: ends the backend's WebSocket at once when the client vanishes`, async (t) => {
     const backend = await openBackendServer(t)
     const { port, gateway, served } = await openWebGateway(t, create, [backend.port])
     const accepted = backend.accepted()
@@ -469,7 +477,7 @@ export function testTunnel(subject: TunnelSubject): void {
     t.equal(served[0]!.finished, true)
   })
 
-  t.test(`${name}: a plugin answers in place of the backend`, async (t) => {
+  t.test(`${name}: sends the response of a plugin instead of the backend's`, async (t) => {
     const backend = await openBackendServer(t)
     const guard = {
       name: 'test',
@@ -488,7 +496,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 
   t.test(
-    `${name}: a reply hook that throws costs the handshake a 500, and the backend is let go`,
+    `${name}: responds with 500 and closes the backend connection if a reply hook throws`,
     async (t) => {
       const backend = await openBackendServer(t)
       const hook = {
@@ -509,7 +517,7 @@ export function testTunnel(subject: TunnelSubject): void {
   )
 
   const skip = subject.demandsMasks ? false : 'its parser takes the mask for granted'
-  t.test(`${name}: frames without a mask never reach the backend`, { skip }, async (t) => {
+  t.test(`${name}: does not relay unmasked frames to the backend`, { skip }, async (t) => {
     const backend = await openBackendServer(t)
     const { port } = await openWebGateway(t, create, [backend.port])
     const accepted = backend.accepted()
@@ -529,7 +537,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 
   t.test(
-    `${name}: a message beyond the limit ends both sides, and the client learns why`,
+    `${name}: ends both sides for a message beyond the limit and reports the cause to the client`,
     async (t) => {
       const backend = await openBackendServer(t)
       const options = { maxMessageBytes: 64 * KIB, listener: { maxMessageBytes: 64 * KIB } }
@@ -554,7 +562,7 @@ export function testTunnel(subject: TunnelSubject): void {
   )
 
   t.test(
-    `${name}: without a node 503, with none that can be reached 502, with a silent one 504`,
+    `${name}: responds with 503 without a node, 502 if none is reachable, 504 if one is silent`,
     async (t) => {
       const nobody = createServer().listen(0, '127.0.0.1')
       await once(nobody, 'listening')
@@ -579,7 +587,7 @@ export function testTunnel(subject: TunnelSubject): void {
   )
 
   t.test(
-    `${name}: a backend that accepts the connection has the reply timeout for the handshake`,
+    `${name}: applies the response timeout to the handshake of a connected backend`,
     async (t) => {
       const backend = await openBackendServer(t, {
         verifyClient: (_info, accept) => setTimeout(accept, 300, true),
@@ -592,7 +600,7 @@ export function testTunnel(subject: TunnelSubject): void {
   )
 
   t.test(
-    `${name}: without a connection in time the next node gets the handshake, or 504`,
+    `${name}: tries the next node after a connect timeout, or responds with 504`,
     async (t) => {
       // It does not answer the TLS handshake.
       const { port: quiet, sockets } = await openSilentServer(t)
@@ -611,7 +619,7 @@ export function testTunnel(subject: TunnelSubject): void {
     },
   )
 
-  t.test(`${name}: a node that cannot be reached is passed over`, async (t) => {
+  t.test(`${name}: skips an unreachable node`, async (t) => {
     const backend = await openBackendServer(t)
     const nobody = createServer().listen(0, '127.0.0.1')
     await once(nobody, 'listening')
@@ -629,7 +637,7 @@ export function testTunnel(subject: TunnelSubject): void {
       t.match(failure, /^the backend refused the connection: .*ECONNREFUSED/)
   })
 
-  t.test(`${name}: a backend that answers with the wrong key is not believed`, async (t) => {
+  t.test(`${name}: rejects a backend with a wrong accept key`, async (t) => {
     const liar = createServer((socket) => {
       socket.on('error', () => {})
       socket.once('data', () =>
@@ -648,7 +656,7 @@ export function testTunnel(subject: TunnelSubject): void {
   })
 
   t.test(
-    `${name}: a client that leaves during the handshake takes the backend's connection with it`,
+    `${name}: closes the backend connection when the client leaves during the handshake`,
     async (t) => {
       const sockets: Socket[] = []
       const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
@@ -670,7 +678,7 @@ export function testTunnel(subject: TunnelSubject): void {
     },
   )
 
-  t.test(`${name}: handshakes that are none get 400`, async (t) => {
+  t.test(`${name}: responds with 400 to invalid handshakes`, async (t) => {
     const backend = await openBackendServer(t)
     const { port } = await openWebGateway(t, create, [backend.port])
     const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
@@ -700,7 +708,7 @@ export function testTunnel(subject: TunnelSubject): void {
     t.equal(backend.sockets.length, 0)
   })
 
-  t.test(`${name}: without Upgrade and Connection a request is a plain one`, async (t) => {
+  t.test(`${name}: serves a request without Upgrade and Connection as a plain one`, async (t) => {
     const backend = await openBackendServer(t)
     const { port, served } = await openWebGateway(t, create, [backend.port])
     const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
@@ -729,7 +737,7 @@ export function testTunnel(subject: TunnelSubject): void {
     }
   })
 
-  t.test(`${name}: closing the tunnels ends all of them with 1012`, async (t) => {
+  t.test(`${name}: closes all tunnels with 1012`, async (t) => {
     const backend = await openBackendServer(t)
     const done: number[] = []
     const log = { name: 'test', onDone: (x: Exchange) => done.push(x.status) }
@@ -761,7 +769,7 @@ export function testTunnel(subject: TunnelSubject): void {
     await until(() => listener.connections === 0)
   })
 
-  t.test(`${name}: closing the listener ends WebSockets with 1012 too`, async (t) => {
+  t.test(`${name}: closes WebSockets with 1012 when the listener closes`, async (t) => {
     const backend = await openBackendServer(t)
     const { port, gateway, listener } = await openWebGateway(t, create, [backend.port])
     const client = await connectWebSocket(t, port)
@@ -771,7 +779,7 @@ export function testTunnel(subject: TunnelSubject): void {
     await gateway.idle()
   })
 
-  t.test(`${name}: many WebSockets come and go, and nothing of them stays`, async (t) => {
+  t.test(`${name}: releases everything after many WebSockets`, async (t) => {
     const backend = await openBackendServer(t)
     const { port, gateway, listener, upstream } = await openWebGateway(t, create, [backend.port])
     backend.server.on('upgrade', () => {})

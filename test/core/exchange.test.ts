@@ -1,9 +1,9 @@
 import t from 'tap'
 import { compileChain, type Plugin } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { Peer } from '../../core/exchange.ts'
 import { HeaderList } from '../../core/http/headers.ts'
 import { bodyMemory } from '../../core/limits/memory-budget.ts'
+import type { Peer } from '../../core/request/incoming-request.ts'
 import { createTestExchange, type TestExchange, type TestRequest } from '../../sdk/testing.ts'
 
 interface RecordedPeer extends Peer {
@@ -318,7 +318,7 @@ t.test('a body over the limit is refused, and its peer aborted', async (t) => {
   x.sendBody('6', false)
   x.sendBody('7', true)
   t.equal(x.status, 413)
-  t.match(JSON.parse(x.body), { Detail: 'request body must not be longer than 5 bytes' })
+  t.match(JSON.parse(x.body), { Detail: 'request body exceeds the limit of 5 bytes' })
   t.strictSame(peer.log, ['12345', 'abort'])
 })
 

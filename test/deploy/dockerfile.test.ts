@@ -16,7 +16,7 @@ const LAST = INSTRUCTIONS.slice(INSTRUCTIONS.findLastIndex((line) => line.starts
 const find = (name: string): string =>
   LAST.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? ''
 
-t.test('the Dockerfile has no mistake a linter finds', async (t) => {
+t.test('the Dockerfile passes the linter', async (t) => {
   t.same(
     validate(TEXT).map(({ message, range }) => `${range.start.line + 1}: ${message}`),
     [],
@@ -24,18 +24,18 @@ t.test('the Dockerfile has no mistake a linter finds', async (t) => {
   t.not(validate('FROM node\nCOPPY a b\n').length, 0, 'it finds one that is there')
 })
 
-t.test('the image runs by a number that is not root, and starts the server', async (t) => {
+t.test('the image starts the server with a numeric user other than root', async (t) => {
   t.match(find('USER'), /^[1-9]\d*:[1-9]\d*$/)
   t.equal(find('ENTRYPOINT'), '["mx"]')
   t.equal(find('CMD'), '["server"]')
 })
 
-t.test('the image is healthy while the admin address says that the process lives', async (t) => {
+t.test('the health check uses the liveness probe of the admin address', async (t) => {
   const { host, port } = SETTINGS.adminAddress.parse([SETTINGS.adminAddress.default])!
   t.ok(find('HEALTHCHECK').includes(`http://${host}:${port}/livez`))
 })
 
-t.test('every variable of mx in the image is one of a setting', async (t) => {
+t.test('every MX variable in the image belongs to a setting', async (t) => {
   const names = new Set(Object.values(SETTINGS).map(({ name }) => `MX_${name.toUpperCase()}`))
   const used = [...find('ENV').matchAll(/MX_\w+/g)].map(([name]) => name)
   t.not(used.length, 0)
@@ -45,7 +45,7 @@ t.test('every variable of mx in the image is one of a setting', async (t) => {
   )
 })
 
-t.test('what is copied is there, and not left out of the context', async (t) => {
+t.test('every copied path exists and is part of the build context', async (t) => {
   const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n')
   const sources = INSTRUCTIONS.filter((line) => /^COPY (?!--from)/.test(line))
     .flatMap((line) => line.split(' ').slice(1, -1))

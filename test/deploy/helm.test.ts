@@ -32,7 +32,7 @@ t.test('the chart passes helm lint with all values of ci/', async (t) => {
   }
 })
 
-t.test('the manifests of mx server are those that the chart renders', async (t) => {
+t.test('the chart renders the published manifests of mx server', async (t) => {
   const helm = skipUnless(t, 'helm')
   if (helm === undefined) return
   const PATH = `${dirname(helm)}:${process.env['PATH']}`
@@ -44,7 +44,7 @@ t.test('the manifests of mx server are those that the chart renders', async (t) 
   t.equal(status, 0, `${stdout}${stderr}`)
 })
 
-t.test('what the chart renders are manifests, with every value set', async (t) => {
+t.test('the chart renders valid manifests with every value set', async (t) => {
   const helm = skipUnless(t, 'helm')
   if (helm === undefined) return
   const values = {
@@ -92,7 +92,7 @@ t.test('what the chart renders are manifests, with every value set', async (t) =
     })
 })
 
-t.test('parts that are off are not rendered', async (t) => {
+t.test('disabled parts are not rendered', async (t) => {
   const helm = skipUnless(t, 'helm')
   if (helm === undefined) return
   const off = { enabled: false }
@@ -110,7 +110,7 @@ t.test('parts that are off are not rendered', async (t) => {
   )
 })
 
-t.test('rejects values that cannot work, and names them', async (t) => {
+t.test('rejects invalid values and names them', async (t) => {
   const helm = skipUnless(t, 'helm')
   if (helm === undefined) return
   const wrong: [values: object, problem: RegExp][] = [

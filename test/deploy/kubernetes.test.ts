@@ -34,7 +34,7 @@ t.test('the manifests of the gateway', (t) => checkRelease(t, gateway))
 for (const [name, release] of Object.entries(servers))
   t.test(`the manifests of mx server with ${name} storage`, (t) => checkRelease(t, release))
 
-t.test('a manifest with an unknown or a missing field is found', async (t) => {
+t.test('detects an unknown and a missing field of a manifest', async (t) => {
   const wrong = structuredClone(find(gateway.manifests, 'Deployment')) as unknown as V1Deployment
   const [first] = wrong.spec!.template.spec!.containers
   Object.assign(first!, { imagee: 'x', ports: [{ name: 'http' }] })
@@ -43,14 +43,14 @@ t.test('a manifest with an unknown or a missing field is found', async (t) => {
   t.match(problems, "must have required property 'containerPort'".replaceAll("'", ''))
 })
 
-t.test('the images are of this version', async (t) => {
+t.test('image tags match this version', async (t) => {
   const { image } = toPod(gateway).spec!.containers[0]!
   t.same(gateway.images, [{ name: image, newTag: readVersion() }])
   for (const release of Object.values(servers))
     t.equal(toPod(release).spec!.containers[0]!.image, `${image}:${readVersion()}`)
 })
 
-t.test('embedded storage is in a volume, and external storage is named by a Secret', async (t) => {
+t.test('embedded storage uses a volume, external storage a Secret', async (t) => {
   t.match(await readSettings(t, embedded), {
     ...{ registry: 'kubernetes', runtime: 'kubernetes' },
     ...{ store: 'lmdb', broker: 'memory', events: 'lmdb', configSecretKey: 'file' },
@@ -71,10 +71,10 @@ t.test('embedded storage is in a volume, and external storage is named by a Secr
 })
 
 t.test(
-  'the roles are those of the documentation, and bound to the account of the pods',
+  'roles match the documentation and are bound to the service account of the pods',
   async (t) => {
     const rules = {
-      registry: readDocumentedRules('registry.md', 'mx-registry'),
+      registry: readDocumentedRules('kubernetes-registry.md', 'mx-registry'),
       runtime: readDocumentedRules('kubernetes.md', 'mx-runtime'),
     }
     const files = {
@@ -101,7 +101,7 @@ t.test(
   },
 )
 
-t.test('the chart is of this version, and its schema knows every value', async (t) => {
+t.test('the chart has this version, and its schema lists every value', async (t) => {
   const chart = join(ROOT, 'deploy/helm/mx')
   const { version, appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'))
   t.same([version, appVersion], [readVersion(), readVersion()])

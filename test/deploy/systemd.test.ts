@@ -12,7 +12,7 @@ const EXPOSURE_MAX = 3
 for (const name of UNITS) {
   const unit = readFileSync(join(ROOT, 'deploy/systemd', `${name}.service`), 'utf8')
 
-  t.test(`${name}.service: systemd knows everything in it, and holds it for safe`, async (t) => {
+  t.test(`${name}.service passes systemd-analyze verify and security`, async (t) => {
     if (skipUnless(t, 'systemd-analyze') === undefined) return
     const file = join(t.testdir(), `${name}.service`)
     // A program that is there: the real one is not installed here.
@@ -31,7 +31,7 @@ for (const name of UNITS) {
   })
 
   t.test(
-    `${name}.service: reload reads again, and only the first process is told to end`,
+    `${name}.service: reload sends SIGHUP, and only the main process receives the stop signal`,
     async (t) => {
       t.match(unit, /^ExecReload=\/bin\/kill -HUP \$MAINPID$/m)
       t.match(unit, /^KillMode=mixed$/m)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import t from 'tap'
@@ -20,6 +21,9 @@ const read = (page: string): string =>
   readFileSync(join(ROOT, page), 'utf8')
     .replaceAll(/^```[\s\S]*?^```/gm, '')
     .replaceAll(/`[^`\n]*`/g, 'code')
+
+const listLinks = (page: string): string[] =>
+  [...read(page).matchAll(LINK)].map(([, link]) => link!)
 
 /** The anchors that headings have: lower case, blanks as hyphens, other signs left out. */
 function listAnchors(page: string): ReadonlySet<string> {
@@ -47,9 +51,10 @@ function findBroken(page: string, link: string): string | undefined {
 
 for (const page of PAGES)
   t.test(`every link of ${page} leads to what is there`, async (t) => {
-    const links = [...read(page).matchAll(LINK)].map(([, link]) => link!)
     t.same(
-      links.map((link) => findBroken(page, link)).filter((link) => link !== undefined),
+      listLinks(page)
+        .map((link) => findBroken(page, link))
+        .filter((link) => link !== undefined),
       [],
     )
   })
@@ -58,6 +63,29 @@ t.test('a link to what is not there is found', async (t) => {
   t.equal(findBroken('docs/README.md', 'nowhere.md'), 'nowhere.md')
   t.equal(findBroken('docs/README.md', 'services.md#nowhere'), 'services.md#nowhere')
   t.equal(findBroken('docs/README.md', '../../outside'), '../../outside')
+})
+
+t.test('every link of README and docs leads to a file of the npm package', async (t) => {
+  const words = ['pack', '--dry-run', '--json', '--ignore-scripts']
+  const output = execFileSync('npm', words, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [{ files }] = JSON.parse(output) as [{ files: { path: string }[] }]
+  const isPacked = (target: string): boolean =>
+    files.some(({ path }) => path === target || path.startsWith(`${target}/`))
+  // CONTRIBUTING.md is about the repository.
+  const targets = PAGES.filter((page) => page !== 'CONTRIBUTING.md').flatMap((page) =>
+    listLinks(page)
+      .filter((link) => !/^(?:[a-z]+:|#)/.test(link))
+      .map((link) => join(dirname(page), link.replace(/\/?(?:#.*)?$/, ''))),
+  )
+  t.ok(targets.length > 100)
+  t.same(
+    targets.filter((target) => !isPacked(target)),
+    [],
+  )
 })
 
 t.test('the index leads to every page', async (t) => {

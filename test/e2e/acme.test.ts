@@ -60,7 +60,7 @@ async function untilShown(url: string, host: string, root: string): Promise<stri
 
 const countOrders = (pebble: Pebble): number => pebble.count(/Added order "/)
 
-t.test('mx api and mx server serve certificates that they order', async (t) => {
+t.test('mx api and mx server serve certificates that they ordered', async (t) => {
   const pebble = await startPebble(t)
   if (pebble === undefined) return
   const root = await pebble.readRoot()
@@ -75,7 +75,7 @@ t.test('mx api and mx server serve certificates that they order', async (t) => {
       for (let i = 0; i < 20; i++) t.equal(await untilShown(url, host, root), serial)
     })
 
-  await t.test('mx server: its gateway and its dashboard', async (t) => {
+  await t.test('mx server: gateway and dashboard', async (t) => {
     const mx = launchServer(t, ['--profile=local', ...toWords(pebble, 'server.test')])
     await mx.until(/server ready"/)
     const { gateway, dashboard } = mx.log().find(({ msg }) => msg === 'server ready')!
@@ -85,7 +85,7 @@ t.test('mx api and mx server serve certificates that they order', async (t) => {
   })
 })
 
-t.test('two gateways of a PostgreSQL store, a process each', async (t) => {
+t.test('two gateways with a shared PostgreSQL store', async (t) => {
   // Challenges of what either orders are asked of the second.
   const pebble = await startPebble(t, { locate: () => OTHER })
   const postgres = pebble && (await startPostgres(t))

@@ -15,7 +15,7 @@ const mx = (...words: string[]) => runMx(words, { cwd: home, env: { HOME: home }
 const open = ({ proxy, token }: { readonly proxy: string; readonly token: string }) =>
   openClient(t, { proxy, token, retries: 0, timeoutMs: 60_000 })
 
-t.test('mx auth reset restores the rule default and a password of admin', async (t) => {
+t.test('mx auth reset restores the default rule and an admin password', async (t) => {
   const server = await startServerProcess(t, [], { home })
   const operator = open(server)
   const rule = {

@@ -21,7 +21,7 @@ const refresh = ({ post }: OpenServer, refresh_token: string) =>
 const listRules = async ({ get }: OpenServer, token: string): Promise<number> =>
   (await get('/auth/rules/list', withToken(token))).status
 
-t.test('whoever logs in may do what the account may, until the token is revoked', async (t) => {
+t.test('grants an account its rights until its token is revoked', async (t) => {
   const server = await openServer(t)
   const { access_token, refresh_token } = await logIn(server)
   t.equal(await listRules(server, access_token), 200)
@@ -31,14 +31,14 @@ t.test('whoever logs in may do what the account may, until the token is revoked'
   t.match(await refresh(server, refresh_token), { status: 400 })
 })
 
-t.test('other programs find the public keys', async (t) => {
+t.test('exposes the public keys to other programs', async (t) => {
   const { get } = await openServer(t)
   const { status, body } = await get('/auth/keys')
   t.equal(status, 200)
   t.match(body, { keys: [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig' }] })
 })
 
-t.test('what was done is kept as events of the topic auth', async (t) => {
+t.test('records audit events in the topic auth', async (t) => {
   const server = await openServer(t)
   await server.post('/auth/token', { id: 'admin', secret: 'guess' })
   const headers = withToken((await logIn(server)).access_token)
@@ -57,7 +57,7 @@ t.test('what was done is kept as events of the topic auth', async (t) => {
   t.match(made, { action: 'account.create', target: 'jane', account: 'mx/admin' })
 })
 
-t.test('too many failed logins from one address are 429 with Retry-After', async (t) => {
+t.test('responds with 429 and Retry-After to too many failed logins of an address', async (t) => {
   const { url, post } = await openServer(t)
   const guess = { id: 'admin', secret: 'guess' }
   for (let i = 0; i < 5; i++) t.equal((await post('/auth/token', guess)).status, 400)
@@ -78,7 +78,7 @@ async function openTwo(t: Test) {
   return { postgres, words, one, two }
 }
 
-t.test('servers that share a store take one another’s tokens', async (t) => {
+t.test("servers with a shared store accept each other's tokens", async (t) => {
   const shared = await openTwo(t)
   if (shared === undefined) return
   const { one, two, words } = shared
@@ -104,7 +104,7 @@ t.test('servers that share a store take one another’s tokens', async (t) => {
   t.ok(performance.now() - revokedMs < 1000, 'a revocation counts everywhere within a second')
 })
 
-t.test('while the store is away nobody logs in, and who is logged in stays', async (t) => {
+t.test('rejects logins and accepts existing sessions while the store is unavailable', async (t) => {
   const shared = await openTwo(t)
   if (shared === undefined) return
   const { one, postgres } = shared

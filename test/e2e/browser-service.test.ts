@@ -119,13 +119,13 @@ class SocketClient {
   }
 }
 
-t.test('a service in a page that speaks the fast form by docs/protocol.md', async (t) => {
+t.test('a service in a page implements the WebSocket transport by docs/protocol.md', async (t) => {
   const program = skipUnless(t, 'chromium-headless-shell')
   if (program === undefined) return
   browser = await chromium.launch({ executablePath: program, args: [...CHROMIUM_FLAGS] })
   t.teardown(() => browser!.close())
 
-  t.test('encodes and decodes every vector of the protocol', async (t) => {
+  t.test('encodes and decodes every test vector of the protocol', async (t) => {
     const { page } = await openPage(t)
     const vectors = readVectors()
     const results = (await page.evaluate(
@@ -138,7 +138,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.equal(results.length, lists.flat().length)
   })
 
-  t.test('is called through the gateway as any other', async (t) => {
+  t.test('receives calls through the gateway', async (t) => {
     const service = await BrowserService.open(t)
     const reply = await service.fetch('/browser/hello?name=John')
     t.equal(reply.status, 200)
@@ -175,7 +175,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.notOk('sec-websocket-extensions' in request.headers)
   })
 
-  t.test('gets header fields as metadata, and the time that is left', async (t) => {
+  t.test('receives request headers as metadata, and the remaining time', async (t) => {
     const service = await BrowserService.open(t)
     const tenant = Buffer.from('Jörg').toString('latin1')
     const headers = { 'X-Tenant': tenant, 'Mx-Account': '{"id":"admin"}', Timeout: '7' }
@@ -196,7 +196,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.notOk(metadata.includes('connection'))
   })
 
-  t.test('answers with errors', async (t) => {
+  t.test('returns errors', async (t) => {
     const service = await BrowserService.open(t)
     const refused = await service.post('/browser/refuse', { name: 'Jörg' })
     t.equal(refused.status, 409)
@@ -212,7 +212,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.equal(stream.status, 400, 'a stream, to a caller that takes none')
   })
 
-  t.test('answers with streams: NDJSON, server-sent events, WebSocket', async (t) => {
+  t.test('returns streams as NDJSON, server-sent events and WebSocket messages', async (t) => {
     const service = await BrowserService.open(t)
     const lines = await service.fetch('/browser/count?to=3')
     t.equal(lines.headers.get('content-type'), 'application/x-ndjson')
@@ -243,7 +243,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.equal(all.at(-1), '{"n":20000}')
   })
 
-  t.test('may fail in the midst of a stream', async (t) => {
+  t.test('can fail during a stream', async (t) => {
     const service = await BrowserService.open(t)
     const error = { Id: SERVICE, Code: 409, Detail: 'enough', Status: 'Conflict' }
     const lines = await service.fetch('/browser/break')
@@ -253,7 +253,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.strictSame(client.messages, [{ n: 1 }, error])
   })
 
-  t.test('takes streams over a WebSocket, and answers while they go on', async (t) => {
+  t.test('receives a client stream over a WebSocket and responds concurrently', async (t) => {
     const service = await BrowserService.open(t)
     const echo = service.socket(t, '/browser/echo')
     for (let n = 1; n <= 3; n++) {
@@ -271,7 +271,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.strictSame(sum.messages, [{ sum: 49_995_000 }], 'more bodies than the window holds at once')
   })
 
-  t.test('is held back by a slow reader, in that stream only', async (t) => {
+  t.test('a slow reader applies back-pressure to its stream only', async (t) => {
     const service = await BrowserService.open(t)
     const lines = 2000
     const reply = await service.start(`/browser/flood?lines=${lines}`)
@@ -299,7 +299,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.ok(now < (bytes * 3) / 4, `${now} of ${bytes} bytes were sent before`)
   })
 
-  t.test('holds back who sends faster than it consumes, in that stream only', async (t) => {
+  t.test('applies back-pressure to a fast sender in its stream only', async (t) => {
     const service = await BrowserService.open(t)
     const body = JSON.stringify({ text: 'x'.repeat(60_000) })
     const count = 70
@@ -314,7 +314,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.strictSame(client.messages, [{ bytes: count * body.length }])
   })
 
-  t.test('is told when the client leaves', async (t) => {
+  t.test('is notified when the client disconnects', async (t) => {
     const service = await BrowserService.open(t)
     const leaving = new AbortController()
     const hanging = service.fetch('/browser/hang', { method: 'POST', signal: leaving.signal })
@@ -332,7 +332,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.equal(service.pipe.callers.length, 1, 'on the same connection')
   })
 
-  t.test('has as long as the client gives it', async (t) => {
+  t.test('receives the deadline of the client', async (t) => {
     const service = await BrowserService.open(t)
     const reply = await service.post('/browser/hang', {}, { timeout: '0.25' })
     t.equal(reply.status, 408)
@@ -345,7 +345,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
   })
 
   t.test(
-    'goes away: what runs is finished, what is new goes over another connection',
+    'GOAWAY: completes running calls and receives new ones over another connection',
     async (t) => {
       const service = await BrowserService.open(t)
       const { callers } = service.pipe
@@ -370,7 +370,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     },
   )
 
-  t.test('turns calls away, which are sent again, whatever they are', async (t) => {
+  t.test('rejects calls, which are sent again regardless of method', async (t) => {
     const service = await BrowserService.open(t)
     const reply = await service.post('/browser/turnAway', {})
     t.strictSame(await reply.json(), { served: true })
@@ -380,7 +380,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.strictSame([first, second], [0, 1])
   })
 
-  t.test('breaks the rules: its connection is closed, frames in front of it count', async (t) => {
+  t.test('a protocol violation closes the connection after the frames before it', async (t) => {
     const service = await BrowserService.open(t)
     const reply = await service.post('/browser/blunder', {})
     t.equal(reply.status, 200)
@@ -390,7 +390,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.equal(service.pipe.callers.length, 2)
   })
 
-  t.test('dies with calls under way: 502', async (t) => {
+  t.test('a crash during calls causes 502', async (t) => {
     const service = await BrowserService.open(t)
     const hanging = service.post('/browser/hang', {})
     await service.until('Hang', 'true')
@@ -400,7 +400,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.match(await reply.json(), { Id: SERVICE, Code: 502, Status: 'Bad Gateway' })
   })
 
-  t.test('and a page at the other end calls a service directly', async (t) => {
+  t.test('a page as client calls a service directly', async (t) => {
     const { page, pipe } = await openPage(t)
     const open = async (origins: string[]): Promise<Service> => {
       const service = new Service({ name: 'greeter', log: SILENT, origins })

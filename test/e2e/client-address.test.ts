@@ -54,7 +54,7 @@ t.test('PROXY protocol: the listener node rejects it', async (t) => {
 })
 
 t.test(
-  'an address that logged in before logs in during a flood of guesses; others are 503 after 5 s',
+  'during a flood of guesses known addresses log in, and others receive 503 after 5 s',
   async (t) => {
     // A process: profile `test`, as of servers in the process of a test, has cheap hashes.
     const { gateway, auth } = await startServerProcess(t, TRUSTED)

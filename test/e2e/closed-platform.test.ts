@@ -28,7 +28,7 @@ function createGreeter(t: Test, registry: string, auth = ADMIN) {
   })
 }
 
-t.test('a service registers, and calls others, with its account', async (t) => {
+t.test('a service registers and calls others with its account', async (t) => {
   const { server, registry } = await openClosed(t)
   const greeter = createGreeter(t, registry)
   await greeter.start()
@@ -43,7 +43,7 @@ t.test('a service registers, and calls others, with its account', async (t) => {
   t.equal(status, 'ok')
 })
 
-t.test('a client that finds services by the registry logs in for that, too', async (t) => {
+t.test('a client authenticates to look up services in the registry', async (t) => {
   const { registry } = await openClosed(t)
   await createGreeter(t, registry).start()
   const client = openClient(t, { registry, auth: ADMIN })
@@ -52,7 +52,7 @@ t.test('a client that finds services by the registry logs in for that, too', asy
   await t.rejects(wrong.call('go.mx.api.greeter', 'Greeter.Hello'), { code: 400 })
 })
 
-t.test('a gateway in front of it has an account for its registry', async (t) => {
+t.test('a gateway authenticates to its registry', async (t) => {
   const { server, registry } = await openClosed(t)
   await createGreeter(t, registry).start()
   const ask = async (variables: Readonly<Record<string, string>>) => {

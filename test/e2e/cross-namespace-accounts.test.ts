@@ -4,7 +4,7 @@ import { openAuthServer } from '../fixtures/auth-endpoints.ts'
 
 t.setTimeout(120_000)
 
-t.test('services are told of accounts in their own namespace, whichever door it is', async (t) => {
+t.test('every server sends accounts only to services of their namespace', async (t) => {
   const { doors, ask, logIn, admin } = await openAuthServer(t)
   const options = { namespace: 'acme' }
   await ask('Auth.Generate', { id: 'joe', secret: 'a secret', scopes: ['admin'], options })
@@ -27,7 +27,7 @@ t.test('services are told of accounts in their own namespace, whichever door it 
   }
 })
 
-t.test('one changes its password whatever namespace is selected', async (t) => {
+t.test('changes the own password with any namespace selected', async (t) => {
   const { ask, mx } = await openAuthServer(t)
   await ask('Auth.Generate', { id: 'jane', secret: 'a secret' })
   const rule = {

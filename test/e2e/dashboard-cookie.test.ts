@@ -57,7 +57,7 @@ async function openGrpcSite(t: Test): Promise<string> {
 }
 
 for (const listener of ['uws', 'node'])
-  t.test(`${listener}: services neither set nor get the cookie of the dashboard`, async (t) => {
+  t.test(`${listener}: services neither set nor receive the cookie of the dashboard`, async (t) => {
     const { post, url, server } = await openServer(t, [
       `--listener=${listener}`,
       ...(listener === 'node' ? ['--http2=cleartext'] : []),

@@ -9,7 +9,7 @@ const NAME = 'go.mx.api.greeter'
 
 for (const listener of ['uws', 'node'] as const) {
   t.test(
-    `${listener}: a service that stops under load loses no call and gets no new one`,
+    `${listener}: a service that stops under load loses no call and receives no new one`,
     async (t) => {
       const gateway = await openRpcGateway(t, [])
       const { registry, origin } = gateway

@@ -93,7 +93,7 @@ function countFaults(events: readonly StoredEvent[]): { gaps: number; torn: numb
 
 for (const sync of ['os', 'always'] as const) {
   t.test(
-    `${sync}: killed at any moment, every acknowledged event is there, and groups are never ahead of acknowledgements`,
+    `${sync}: after SIGKILL at random times every acknowledged event exists, and groups are never ahead of acknowledgements`,
     async (t) => {
       const folder = makeTempFolder(t, 'kill')
       const workers = startCrashing(t, WORKER)

@@ -53,7 +53,7 @@ const POISON: Behaviour = (connection, body) =>
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const pipeline of [1, 8]) {
     t.test(
-      `faulty backends never answer the wrong request, on ${name} with ${pipeline} written ahead`,
+      `faulty backends never cause a response to the wrong request, on ${name} with ${pipeline} pipelined`,
       async (t) => {
         const random = createRandom(pipeline)
         const faults = pipeline === 1 ? [...FAULTS, POISON] : FAULTS

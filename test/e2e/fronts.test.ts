@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { claimPort } from '../../core/listener/probe-port.ts'
+import { probePort } from '../../core/listener/probe-port.ts'
 import { openApi } from '../fixtures/api.ts'
 import { eventually } from '../fixtures/eventually.ts'
 import { skipUnless } from '../fixtures/servers.ts'
@@ -145,7 +145,7 @@ async function openFront(t: Test, front: Front, gateway: number): Promise<number
   const program = skipUnless(t, front.program)
   if (program === undefined) return undefined
   const folder = makeTempFolder(t, 'front')
-  const port = await claimPort('127.0.0.1', 0)
+  const port = await probePort('127.0.0.1', 0)
   const file = join(folder, 'config')
   writeFileSync(file, front.config(port, gateway, folder))
   const { child, log } = spawnTied([program, ...front.command(file, folder)], 'stderr')
@@ -287,8 +287,7 @@ const WAYS: readonly (readonly [listener: string, front?: Front])[] = [
 ]
 for (const [listener, front] of WAYS) {
   const where = front === undefined ? '' : `, behind ${front.name}`
-  t.test(
-    `no POST is lost at the known idle limit of a backend: listener ${listener}${where}`,
-    (t) => postAtIdleLimit(t, listener, front),
+  t.test(`loses no POST at the known idle limit of a backend: listener ${listener}${where}`, (t) =>
+    postAtIdleLimit(t, listener, front),
   )
 }

@@ -77,7 +77,7 @@ const EXPLICIT = JSON.stringify({
 })
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
-  t.test(`${name}: every handler lets in whom the rules grant it`, async (t) => {
+  t.test(`${name}: every handler allows calls granted by the rules`, async (t) => {
     const rows: [string, string, string, RequestInit?][] = [
       ['meta', '/greeter/hello?name=John', 'service:go.mx.api.greeter:Greeter.Hello'],
       ['rpc', '/greeter/hello?name=John', 'service:go.mx.api.greeter:Greeter.Hello'],
@@ -135,7 +135,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(
-    `${name}: what is proxied is judged by its path, whatever resolver and handler there are`,
+    `${name}: authorizes proxied requests by path, with any resolver and handler`,
     async (t) => {
       const deny = createRule({
         id: 'no',
@@ -159,7 +159,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     },
   )
 
-  t.test(`${name}: no token is taken that is not genuine`, async (t) => {
+  t.test(`${name}: rejects invalid tokens`, async (t) => {
     const { port, source, service, faults } = await open(t, listener)
     const { good, attacks } = listTokenAttacks(source.key, Math.floor(Date.now() / 1000))
     const ask = async (token: string): Promise<string> => {
@@ -180,7 +180,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.strictSame(faults, [])
   })
 
-  t.test(`${name}: no client says itself who it is`, async (t) => {
+  t.test(`${name}: ignores identity headers of clients`, async (t) => {
     const { port, service, site } = await open(t, listener)
     const forged = JSON.stringify(createAccount({ id: 'admin', scopes: ['admin'] }))
     const names = [
@@ -205,7 +205,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.notMatch(JSON.stringify(site.seen), 'admin')
   })
 
-  t.test(`${name}: services are told who calls, backends that are proxied are not`, async (t) => {
+  t.test(`${name}: sends the account to services but not to proxied backends`, async (t) => {
     const { origin, issue, site } = await open(t, listener, { handler: 'meta' })
     const token = await issue(JANE)
     const headers = { ...authorize(token), cookie: 'a=b' }
@@ -229,7 +229,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.equal(site.seen.length, 0)
   })
 
-  t.test(`${name}: a WebSocket is judged before it is opened`, async (t) => {
+  t.test(`${name}: authorizes a WebSocket before it is opened`, async (t) => {
     for (const [handler, path] of [
       ['rpc', '/greeter/chat'],
       ['web', '/site/socket'],
@@ -291,7 +291,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
   }
 
-  t.test(`${name}: a stream ends with its token`, async (t) => {
+  t.test(`${name}: ends a stream when its token expires`, async (t) => {
     const { origin, port, source } = await open(t, listener, { rules: [MEMBERS] })
     // With what clocks may differ by, it ends in one to two seconds.
     const token = await source.issue(JANE, { lifeS: 2, nowMs: Date.now() - 30_000 })
@@ -303,7 +303,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.equal(await closed, '4401 Unauthorized')
   })
 
-  t.test(`${name}: streams that the new rules grant as well go on`, async (t) => {
+  t.test(`${name}: leaves streams open that the new rules grant`, async (t) => {
     const { port, source, issue, gate } = await open(t, listener, { rules: [MEMBERS] })
     const headers = authorize(await issue(JANE))
     const socket = await connectWebSocket(t, port, [], { path: '/greeter/chat', headers })
@@ -315,7 +315,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.match(await answer, 'John')
   })
 
-  t.test(`${name}: GET / and OPTIONS of /rpc need no token`, async (t) => {
+  t.test(`${name}: requires no token for GET / and OPTIONS of /rpc`, async (t) => {
     const { origin } = await open(t, listener, { rules: [createRule({ scope: 'admin' })] })
     t.equal((await fetch(`${origin}/`)).status, 200)
     t.equal((await fetch(`${origin}/rpc`, { method: 'OPTIONS' })).status, 204)

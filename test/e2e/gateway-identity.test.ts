@@ -72,7 +72,7 @@ plugins:
   return { issuer, seen, write, mx, port, ask, watch }
 }
 
-t.test('who is known by a key, a password or a token is let in, and nobody else', async (t) => {
+t.test('allows only callers authenticated by key, password or token', async (t) => {
   const { issuer, seen, ask, port, mx } = await open(t)
   const nowS = Math.floor(Date.now() / 1000)
   const foreign = await createPair('ES256', 'one')
@@ -112,7 +112,7 @@ t.test('who is known by a key, a password or a token is let in, and nobody else'
   t.notMatch(mx.output.stderr, /\n +at |a password|a key"/, 'no stack and no secret is told')
 })
 
-t.test('streams and WebSockets end with the token they were opened with', async (t) => {
+t.test('ends streams and WebSockets when their token expires', async (t) => {
   const { issuer, watch } = await open(t)
   // With what clocks may differ by, it ends in three to four seconds.
   const exp = Math.floor(Date.now() / 1000) - 26
@@ -120,7 +120,7 @@ t.test('streams and WebSockets end with the token they were opened with', async 
   t.same(await Promise.all(ends), ['cut', '4401 Unauthorized'])
 })
 
-t.test('streams and WebSockets end when their key or password is taken away', async (t) => {
+t.test('ends streams and WebSockets when their key or password is removed', async (t) => {
   const { write, ask, watch } = await open(t)
   const shown = [apiKey('a key'), basic('bank', 'a password')]
   const watched = await Promise.all(shown.map(watch))

@@ -254,7 +254,7 @@ t.test('a program is denied access to resources of other services', async (t) =>
   )
 })
 
-t.test('a program gets no message or event of another namespace, and adds none', async (t) => {
+t.test('a program receives and publishes no messages or events of another namespace', async (t) => {
   const acme = { namespace: 'acme' }
   const [broker, events] = [createBroker(operator, acme), createEvents(operator, acme)]
   const messages: unknown[] = []
@@ -301,7 +301,7 @@ t.test('a program gets no message or event of another namespace, and adds none',
   await consumed.return?.()
 })
 
-t.test('rejects a second service name of a program with the reason', async (t) => {
+t.test('rejects a second service name of a program with a reason', async (t) => {
   const { code, body } = await program('Second')
   t.not(code, 200)
   t.match(body, /cannot register other .*workload:mx\/other.*mx run --name=other/)

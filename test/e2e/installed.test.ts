@@ -38,7 +38,7 @@ async function start(t: Test, words: readonly string[], message: string) {
 }
 type Test = { teardown: (close: () => unknown) => void }
 
-t.test('mx tells its version, and completes itself', async (t) => {
+t.test('mx prints its version and completions', async (t) => {
   t.match(await run('--version'), /\d+\.\d+\.\d+/)
   t.match(await run('--help'), /server/)
   t.match(await run('completion', 'bash'), /complete/)
@@ -84,7 +84,7 @@ t.test('mx api serves on both listeners, with a plugin in TypeScript', async (t)
   }
 })
 
-t.test('packages that a plugin stands on have the classes of the gateway', async (t) => {
+t.test('packages imported by a plugin share the classes of the gateway', async (t) => {
   const refusing = join(home, 'node_modules/refusing')
   mkdirSync(refusing, { recursive: true })
   symlinkSync(join(modules, 'mx-gateway'), join(home, 'node_modules/mx-gateway'))
@@ -108,7 +108,7 @@ export default { onRequest: () => reject() }
 })
 
 t.test(
-  'mx server serves its services and its dashboard, and keeps its state at home',
+  'mx server serves its services and dashboard, and stores its state in the home folder',
   async (t) => {
     const words = ['server', ...ANY, '--proxy_address=127.0.0.1:0', '--web_address=127.0.0.1:0']
     const { entry } = await start(t, words, 'server ready')
@@ -121,7 +121,7 @@ t.test(
   },
 )
 
-t.test('what the banner of mx server says can be typed, in its order', async (t) => {
+t.test('commands in the banner of mx server work in order', async (t) => {
   if (skipUnless(t, 'script') === undefined || skipUnless(t, 'curl') === undefined) return
   const reader = makeTempFolder(t, 'home')
   const own = { ...process.env, HOME: reader, TERM: 'xterm' }
@@ -152,7 +152,7 @@ t.test('what the banner of mx server says can be typed, in its order', async (t)
   await ended
 })
 
-t.test('services find the SDK, and its types', async (t) => {
+t.test('services find the SDK and its types', async (t) => {
   const project = join(folder, 'project/node_modules')
   mkdirSync(project, { recursive: true })
   symlinkSync(join(modules, 'mx-gateway'), join(project, 'mx-gateway'))

@@ -144,7 +144,7 @@ async function escapeAndDelete(t: Test, deployer: Deployer): Promise<void> {
 }
 
 t.test(
-  'a program of a namespace reads nothing of the server and of others',
+  'a program of a namespace cannot read data of the server and of others',
   { skip: !isRoot && 'requires root' },
   async (t) => {
     const scene = await open(t, ['--runtime_namespaces=tb'], { env: { SERVER_SECRET: 'secret' } })
@@ -170,7 +170,7 @@ t.test(
     t.match(warning, {
       level: 40,
       runtimeNamespaces: ['tb'],
-      readable: /every user of this machine/,
+      accessible: /^world-readable files/,
     })
     await escapeAndDelete(t, tenant)
 
@@ -184,16 +184,18 @@ t.test(
 )
 
 t.test(
-  'as a user of its own the server says what is not isolated',
+  'a server with a user of its own logs what is not isolated',
   { skip: !isRoot && 'requires root' },
   async (t) => {
     const scene = await open(t, [], { uid: NOBODY })
     const { server, operator, tenant } = scene
-    const line = server.log().find(({ msg }) => String(msg).startsWith('programs are not isolated'))
+    const line = server
+      .log()
+      .find(({ msg }) => String(msg).startsWith('programs of mx run are not'))
     t.match(line, {
       level: 30,
       reason: /runs as user 65534 without CAP_CHOWN/,
-      readable: /all files of user 65534: .*secrets in/,
+      accessible: /all files of user 65534: .*secrets in/,
     })
     const create = tenant.create('hostile', { 'main.cjs': SERVE, 'mx.yaml': HTTP })
     await t.rejects(create, { code: 403, message: /runtime_namespaces/ })

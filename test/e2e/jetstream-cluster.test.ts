@@ -60,7 +60,7 @@ async function waitForLeader(events: JetStreamEvents): Promise<void> {
   }
 }
 
-t.test('a server of three is killed', async (t) => {
+t.test('SIGKILL of one of three servers', async (t) => {
   const servers = await startCluster(t)
   if (servers === undefined) return
   const hosts = servers.map(({ host, port }) => `${host}:${port}`).join(',')

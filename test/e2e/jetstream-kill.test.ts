@@ -23,7 +23,7 @@ const GROUP = { name: 'group', start: { sequence: 1 }, ackWaitMs: 1000 }
 /** What has been acknowledged this long ago cannot be on its way any more. */
 const ON_ITS_WAY_MS = 200
 
-t.test('NATS is killed under load', async (t) => {
+t.test('SIGKILL of NATS under load', async (t) => {
   const server = await startNats(t, { jetStream: true })
   if (server === undefined) return
   const address = parseNatsUrl(server.url)

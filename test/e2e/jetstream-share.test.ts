@@ -50,7 +50,7 @@ t.test('two processes share a group', async (t) => {
   const adapter = createJetStreamEvents({ address: parseNatsUrl(server.url) })
   t.teardown(() => adapter.close?.())
 
-  await t.test('each event goes to one of them', async (t) => {
+  await t.test('each event is delivered to one of them', async (t) => {
     const words = [server.url, 'both', '60000'] as const
     const members = await Promise.all([startMember(t, ...words), startMember(t, ...words)])
     const pulled = () => members.flatMap((member) => member.pulled)
@@ -64,7 +64,7 @@ t.test('two processes share a group', async (t) => {
     for (const member of members) t.ok(member.pulled.length > EVENTS / 20, 'both get their share')
   })
 
-  await t.test('what one held that was killed comes to the other', async (t) => {
+  await t.test('pending events of a killed process are redelivered to the other', async (t) => {
     const [holding, other] = [
       await startMember(t, server.url, 'killed', '1000', 'holds'),
       await startMember(t, server.url, 'killed', '1000'),

@@ -25,7 +25,7 @@ async function startBackend(t: {
 
 for (const method of ['GET', 'POST'] as const) {
   t.test(
-    `killing one of two backends costs no more ${method}s than were in flight on it`,
+    `killing one of two backends loses no more ${method}s than were in flight on it`,
     async (t) => {
       const backends = [await startBackend(t), await startBackend(t)]
       const { origin, directory } = await openGateway(t, { app: backends.map(({ port }) => port) })

@@ -79,7 +79,7 @@ async function startAll(t: Test, links: string): Promise<Record<string, Server>>
 /** A service of this process, registered at a server: says where. */
 async function serve(t: Test, { id, address }: Server, name: string): Promise<void> {
   const service = createService(t, { name, proxy: address, auth: ADMIN }).handle('A', {
-    where: endpoint({ handle: () => id }),
+    where: endpoint({ handle: () => id, http: { method: 'GET', path: '/v1/where' } }),
     count: endpoint({
       stream: 'both',
       async *handle(numbers) {
@@ -140,7 +140,7 @@ function load(t: Test, server: Server, service: string, callers: number) {
 }
 
 t.test(
-  'a ring of five: one that is killed is gone round, and each caller loses one call at most',
+  'a ring of five: routes avoid a killed server, and each caller loses at most one call',
   async (t) => {
     const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as Named
     await serve(t, c, 'greeter')
@@ -164,7 +164,7 @@ t.test(
   },
 )
 
-t.test('a line that is parted in the middle comes together again; circles end', async (t) => {
+t.test('a line: partitions merge again, and loops end', async (t) => {
   const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as Named
   await serve(t, a, 'left')
   await serve(t, d, 'right')
@@ -206,7 +206,7 @@ t.test('a line that is parted in the middle comes together again; circles end', 
   t.equal(await where(b, 'loop'), 508)
 })
 
-t.test('a star: its middle, and an end, are killed and started anew', async (t) => {
+t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   const { hub, b, c } = (await startAll(t, 'b-hub c-hub')) as Named
   await serve(t, c, 'greeter')
   await answers(b, 'greeter', 'c')
@@ -241,10 +241,13 @@ t.test('a star: its middle, and an end, are killed and started anew', async (t) 
   t.equal(await a.ended, 0)
   const restarted = await startServer(t, 'hub', { folder })
   t.equal(await where(restarted, 'greeter'), 503, 'after a restart, too')
-  t.equal((await fetch(`${restarted.gateway}/greeter/a/where`)).status, 503)
+  for (const path of ['/greeter/a/where', '/v1/where']) {
+    const { status, headers } = await fetch(`${restarted.gateway}${path}`)
+    t.strictSame([status, headers.has('retry-after')], [503, true], path)
+  }
 })
 
-t.test('a gateway opens no link between servers for its clients', async (t) => {
+t.test('a gateway opens no server link for its clients', async (t) => {
   const { gateway } = await startServer(t, 'a')
   const port = Number(new URL(gateway).port)
   for (const path of ['/network/link', '/network/Network/Link', '/network/Link']) {

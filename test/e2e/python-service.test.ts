@@ -71,11 +71,11 @@ class PythonService {
   }
 }
 
-t.test('a service in Python with its standard library alone, behind the gateway', async (t) => {
+t.test('a service in Python with the standard library only, behind the gateway', async (t) => {
   const python = skipUnless(t, 'python3')
   if (python === undefined) return
 
-  t.test('answers GET, POST and /rpc', async (t) => {
+  t.test('responds to GET, POST and /rpc', async (t) => {
     const service = await PythonService.open(t, python)
     const reply = await service.fetch('/helloworld/call?name=John')
     t.equal(reply.status, 200)
@@ -99,7 +99,7 @@ t.test('a service in Python with its standard library alone, behind the gateway'
     t.equal(service.countConnections(), 1, 'over one connection')
   })
 
-  t.test('answers pages by way of the gateway only', async (t) => {
+  t.test('accepts calls of pages only through the gateway', async (t) => {
     const service = await PythonService.open(t, python)
     const headers = { origin: 'https://app.example.com' }
     const reply = await service.post('/helloworld/call', '{"name":"Ann"}', headers)
@@ -113,7 +113,7 @@ t.test('a service in Python with its standard library alone, behind the gateway'
     t.match(await direct.json(), { Code: 403, Detail: 'calls from web pages are not allowed' })
   })
 
-  t.test('answers with errors', async (t) => {
+  t.test('returns errors', async (t) => {
     const service = await PythonService.open(t, python)
     const wrong = await service.post('/helloworld/call', '{"name":1}')
     t.equal(wrong.status, 400)
@@ -133,7 +133,7 @@ t.test('a service in Python with its standard library alone, behind the gateway'
     t.equal(stream.status, 400, 'a stream, to a caller that takes none')
   })
 
-  t.test('streams: NDJSON and server-sent events', async (t) => {
+  t.test('streams as NDJSON and server-sent events', async (t) => {
     const service = await PythonService.open(t, python)
     const greetings = [1, 2, 3].map((n) => JSON.stringify({ message: `Hello John, ${n} of 3` }))
     const lines = await service.fetch('/helloworld/stream?name=John&count=3')
@@ -154,7 +154,7 @@ t.test('a service in Python with its standard library alone, behind the gateway'
     t.equal(early.status, 400, 'an error before the first message is the reply')
   })
 
-  t.test('stops streaming when the time is over, or the client has left', async (t) => {
+  t.test('stops streaming at the deadline or when the client disconnects', async (t) => {
     const service = await PythonService.open(t, python)
     const timely = { headers: { timeout: '0.3' } }
     const late = await service.fetch('/helloworld/stream?name=John&count=1000&pause=0.05', timely)
@@ -170,7 +170,7 @@ t.test('a service in Python with its standard library alone, behind the gateway'
     t.equal((await service.fetch('/helloworld/call?name=John')).status, 200)
   })
 
-  t.test('takes one request of a WebSocket: more need the fast form', async (t) => {
+  t.test('accepts one request of a WebSocket: more require the WebSocket transport', async (t) => {
     const service = await PythonService.open(t, python)
     const open = async (query: string, ...requests: string[]) => {
       const url = `${service.origin.replace('http', 'ws')}/helloworld/stream${query}`
@@ -192,7 +192,7 @@ t.test('a service in Python with its standard library alone, behind the gateway'
     t.match(messages, [{ Code: 400, Detail: 'Helloworld.Stream takes one request' }])
   })
 
-  t.test('is killed in the midst of calls: 502, of a stream the last line', async (t) => {
+  t.test('SIGKILL during calls causes 502, and in a stream an error as last line', async (t) => {
     const service = await PythonService.open(t, python)
     const { reply, lines } = await service.stream(
       '/helloworld/stream?name=John&count=1000&pause=0.02',
@@ -213,7 +213,7 @@ t.test('a service in Python with its standard library alone, behind the gateway'
   })
 })
 
-t.test('a Python program encodes and decodes every vector of the protocol', async (t) => {
+t.test('a Python program encodes and decodes every test vector of the protocol', async (t) => {
   const python = skipUnless(t, 'python3')
   if (python === undefined) return
   const script = join(ROOT, 'test/fixtures/protocol_check.py')

@@ -109,7 +109,7 @@ const operatorInAcme = open(token, 'acme')
 const acme = await openAdmin('acme')
 const other = await openAdmin('other')
 
-t.test('builds and programs beyond a quota are 429 in its namespace alone', async (t) => {
+t.test('rejects builds and programs beyond a quota with 429 in its namespace only', async (t) => {
   const create = ({ deployer }: Member, name: string, files = PROGRAM): Promise<Outcome> =>
     settle(deployer.create(name, files))
   t.match(await create(acme, 'slow', SLOW_BUILD), OK)
@@ -125,7 +125,7 @@ t.test('builds and programs beyond a quota are 429 in its namespace alone', asyn
 })
 
 for (const [name, [code, use]] of Object.entries(USES))
-  t.test(`quota_${name}: calls beyond it are ${code} in its namespace alone`, async (t) => {
+  t.test(`quota_${name}: rejects calls beyond it with ${code} in its namespace only`, async (t) => {
     let used = 0
     let last = await use(acme, used, 'acme')
     while (last.code === 200 && used < ATTEMPTS) last = await use(acme, ++used, 'acme')
@@ -135,7 +135,7 @@ for (const [name, [code, use]] of Object.entries(USES))
     for (let i = 0; i <= used; i++) t.match(await use(operator, i, 'mx'), OK)
   })
 
-t.test('operators act in a namespace that reached its quotas, and make room', async (t) => {
+t.test('operators can free space in a namespace that reached its quotas', async (t) => {
   for (const [name, [code, use]] of Object.entries(USES)) {
     const outcome = await use(operatorInAcme, ATTEMPTS + 1, 'acme')
     if (name === 'accounts' || name === 'rules') t.match(outcome, OK, name)

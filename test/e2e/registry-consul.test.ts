@@ -24,7 +24,7 @@ async function nodesOf(registry: Registry): Promise<string[]> {
 const addressesOf = (...nodes: Running[]): string[] => nodes.map(({ address }) => address).sort()
 
 t.test(
-  'a service in Consul is served, costs nothing when it stops, and what it was serving when it is killed',
+  'a service in Consul is served, loses no request when it stops, and those in flight when it is killed',
   async (t) => {
     const agent = await startConsul(t)
     if (agent === undefined) return
@@ -60,7 +60,7 @@ t.test(
 )
 
 t.test(
-  'a Consul that dies costs no request, with its data or empty and with a lower index; changes arrive again',
+  'an outage of Consul loses no request, with its data or with an empty catalog and a lower index',
   async (t) => {
     const agent = await startConsul(t)
     if (agent === undefined) return

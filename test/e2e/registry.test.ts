@@ -33,7 +33,7 @@ async function nodesOf(registry: Registry): Promise<string[]> {
   return services.flatMap(({ nodes }) => nodes.map(({ address }) => address)).sort()
 }
 
-t.test('a service that starts is served as soon as it is ready', async (t) => {
+t.test('serves a service as soon as it is ready', async (t) => {
   const registry = await startRegistry(t)
   const url = await startGateway(t, registry)
   t.equal((await fetch(url)).status, 404)
@@ -41,37 +41,34 @@ t.test('a service that starts is served as soon as it is ready', async (t) => {
   await eventually(async () => (await fetch(url)).status === 200)
 })
 
-t.test(
-  'a service that stops costs no request, one that is killed those it was serving',
-  async (t) => {
-    const registry = await startRegistry(t)
-    const url = await startGateway(t, registry)
-    const [stays, stops] = [await startGreeter(t, registry), await startGreeter(t, registry)]
-    const { failures, heard, by, more, round, stop } = load(t, url)
-    await heard(stays, stops)
-    stops.child.kill('SIGTERM')
-    t.equal(await stops.ended, 0)
-    const answered = by(stops)
-    await more(200)
-    t.same(failures, [])
-    t.equal(by(stops), answered, 'it gets no more calls')
-    t.same(await nodesOf(open(t, registry)), [stays.address], 'and is gone from the registry')
-    const dies = await startGreeter(t, registry)
-    await heard(stays, dies)
-    dies.child.kill('SIGKILL')
-    await dies.ended
-    // Those that were under way have ended.
-    await round()
-    const lost = failures.length
-    t.ok(lost <= CLIENTS, `${lost} were under way`)
-    t.ok(failures.every((failure) => failure.startsWith('502 ')))
-    await more(1000)
-    await stop()
-    t.equal(failures.length, lost, 'none later')
-  },
-)
+t.test('a stopping service loses no request, a killed one those in flight', async (t) => {
+  const registry = await startRegistry(t)
+  const url = await startGateway(t, registry)
+  const [stays, stops] = [await startGreeter(t, registry), await startGreeter(t, registry)]
+  const { failures, heard, by, more, round, stop } = load(t, url)
+  await heard(stays, stops)
+  stops.child.kill('SIGTERM')
+  t.equal(await stops.ended, 0)
+  const answered = by(stops)
+  await more(200)
+  t.same(failures, [])
+  t.equal(by(stops), answered, 'it gets no more calls')
+  t.same(await nodesOf(open(t, registry)), [stays.address], 'and is gone from the registry')
+  const dies = await startGreeter(t, registry)
+  await heard(stays, dies)
+  dies.child.kill('SIGKILL')
+  await dies.ended
+  // Those that were under way have ended.
+  await round()
+  const lost = failures.length
+  t.ok(lost <= CLIENTS, `${lost} were under way`)
+  t.ok(failures.every((failure) => failure.startsWith('502 ')))
+  await more(1000)
+  await stop()
+  t.equal(failures.length, lost, 'none later')
+})
 
-t.test('a registry that dies and is restarted empty costs no request', async (t) => {
+t.test('a registry that dies and restarts empty loses no request', async (t) => {
   const first = await startRegistry(t)
   const [url, ...services] = await Promise.all([
     startGateway(t, first),

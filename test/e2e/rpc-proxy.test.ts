@@ -72,7 +72,7 @@ function load(t: Test, { address }: RpcProxy) {
   return { failures, heard, stop }
 }
 
-t.test('services come and go behind a proxy, and no call is lost', async (t) => {
+t.test('loses no call while services come and go behind a proxy', async (t) => {
   const proxy = await openPlatform(t)
   const first = await startGreeter(t, proxy)
   const { failures, heard, stop } = load(t, proxy)
@@ -86,7 +86,7 @@ t.test('services come and go behind a proxy, and no call is lost', async (t) => 
   t.strictSame(failures, [])
 })
 
-t.test('a service that is killed costs the calls it had, and no others', async (t) => {
+t.test('loses only the calls in flight when a service is killed', async (t) => {
   const proxy = await openPlatform(t)
   const nodes = [await startGreeter(t, proxy), await startGreeter(t, proxy)]
   const { failures, heard, stop } = load(t, proxy)

@@ -3,13 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { runKill } from '../../cli/kill.ts'
-import { logIn } from '../../cli/login.ts'
-import { runLogs } from '../../cli/logs.ts'
-import { runRun } from '../../cli/run.ts'
-import { runStatus } from '../../cli/status.ts'
-import { runUpdate } from '../../cli/update.ts'
-import { toCli } from '../fixtures/cli.ts'
+import killCommand from '../../cli/commands/kill.ts'
+import loginCommand from '../../cli/commands/login.ts'
+import logsCommand from '../../cli/commands/logs.ts'
+import runCommand from '../../cli/commands/run.ts'
+import statusCommand from '../../cli/commands/status.ts'
+import updateCommand from '../../cli/commands/update.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
@@ -22,11 +21,11 @@ process.env['MX_ENV_LOCAL_ADDRESS'] = server.proxy
 const work = makeTempFolder(t, 'work')
 process.chdir(work)
 const password = readFileSync(join(home, '.mx/admin_password'), 'utf8').trim()
-await read(t, () => logIn(toCli('login', 'admin', `--password=${password}`)))
+await read(t, () => loginCommand.run(['admin', `--password=${password}`]))
 
-const run = (...words: string[]) => runRun(toCli('run', ...words))
-const update = (...words: string[]) => runUpdate(toCli('update', ...words))
-const kill = (...words: string[]) => runKill(toCli('kill', ...words))
+const run = (...words: string[]) => runCommand.run(words)
+const update = (...words: string[]) => updateCommand.run(words)
+const kill = (...words: string[]) => killCommand.run(words)
 
 async function read(t: Test, show: () => Promise<void>): Promise<string> {
   const written = t.capture(process.stdout, 'write', () => true)
@@ -39,8 +38,8 @@ async function read(t: Test, show: () => Promise<void>): Promise<string> {
     .map(({ args }) => String(args[0]))
     .join('')
 }
-const status = (t: Test, ...words: string[]) => read(t, () => runStatus(toCli('status', ...words)))
-const logs = (t: Test, ...words: string[]) => read(t, () => runLogs(toCli('logs', ...words)))
+const status = (t: Test, ...words: string[]) => read(t, () => statusCommand.run(words))
+const logs = (t: Test, ...words: string[]) => read(t, () => logsCommand.run(words))
 
 /** A program that says something at `GET /`, and in its log. */
 function toProgram(text: string): string {
@@ -56,7 +55,7 @@ function writeProgram(folder: string, text: string): void {
   writeFileSync(join(work, folder, 'mx.yaml'), 'protocol: http\n')
 }
 
-t.test('a folder is run, called, updated, shown and ended', async (t) => {
+t.test('runs a folder, calls, updates, shows and kills it', async (t) => {
   writeProgram('page', toProgram('one'))
   await run('./page')
   t.match(
@@ -83,7 +82,7 @@ t.test('a folder is run, called, updated, shown and ended', async (t) => {
   await t.rejects(logs(t, 'page'), { message: /^Logs not found for service page/ })
 })
 
-t.test('a repository is run by its address, and updated to the newest commit', async (t) => {
+t.test('runs a repository by its address and updates it to the newest commit', async (t) => {
   const git = (...words: string[]) =>
     execFileSync('git', [
       '-C',
@@ -111,7 +110,7 @@ t.test('a repository is run by its address, and updated to the newest commit', a
   await kill('site')
 })
 
-t.test('what cannot be built or fetched is told in one message', async (t) => {
+t.test('reports a failed build or fetch in one message', async (t) => {
   mkdirSync(join(work, 'text'))
   writeFileSync(join(work, 'text', 'readme.txt'), '')
   await t.rejects(run('./text'), {

@@ -5,7 +5,7 @@ import { openDeployer, toAnswering } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 
-t.test('a server that is killed finds its services again, each once', async (t) => {
+t.test('a server that was killed finds its services again, each once', async (t) => {
   const server = await startServerProcess(t)
   const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
   await deployer.create('greeter', toAnswering('one'), { env: ['A=1'] })
@@ -36,43 +36,66 @@ t.test('a server that is killed finds its services again, each once', async (t) 
   t.equal(services[0]!.nodes.length, 1)
 })
 
-t.test('a service that is not up yet after a restart of the server is 503, not 404', async (t) => {
-  // It starts to listen once this port is open.
-  const gate = createServer()
-  const open = (port = 0) => new Promise<void>((done) => void gate.listen(port, '127.0.0.1', done))
-  await open()
-  t.teardown(() => gate.close())
-  const { port } = gate.address() as AddressInfo
-  const program = `
+/** Calls `begin` once a port is open. */
+const waitFor = (port: number): string => `
 const wait = () => {
   const socket = require('node:net').connect(${port}, '127.0.0.1')
   socket.on('error', () => setTimeout(wait, 20)).on('connect', () => {
     socket.destroy()
-    require('node:http').createServer((q, r) => r.end('up')).listen(process.env.PORT, '127.0.0.1')
+    begin()
   })
 }
 wait()`
-  const files = { 'main.cjs': program, 'mx.yaml': 'command: node main.cjs\nprotocol: http\n' }
-  const server = await startServerProcess(t)
-  const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
-  await deployer.create('slow', files)
-  await deployer.create('broken', { 'mx.yaml': 'build: exit 1\ncommand: node a.js' })
-  t.match(await deployer.settled('slow'), { status: 4 })
-  t.match(await deployer.settled('broken'), { status: 7 })
-  await new Promise((done) => gate.close(done))
-  await server.kill()
-  const next = await startServerProcess(t, [], { home: server.home })
-  const get = (path: string) => fetch(`${next.gateway}${path}`)
-  for (const name of ['slow', 'broken']) {
-    const reply = await get(`/${name}/`)
-    t.equal(reply.status, 503, name)
-    t.equal(reply.headers.get('retry-after'), '1')
-  }
-  const client = openClient(t, { proxy: next.proxy, token: next.token })
-  await t.rejects(client.call('slow', 'A.B', {}), { code: 503 }, 'through the RPC proxy')
-  t.equal((await get('/nothing/')).status, 404)
-  await open(port)
-  await becomes(t, async () => (await get('/slow/')).status, 200)
-  await openDeployer(t, client).call('Delete', 'broken')
-  await becomes(t, async () => (await get('/broken/')).status, 404)
-})
+
+t.test(
+  'responds with 503 to name and paths of a service that has not started again after a restart',
+  async (t) => {
+    // It starts to listen once this port is open.
+    const gate = createServer()
+    const open = (port = 0) =>
+      new Promise<void>((done) => void gate.listen(port, '127.0.0.1', done))
+    await open()
+    t.teardown(() => gate.close())
+    const { port } = gate.address() as AddressInfo
+    const program = `
+const begin = () => require('node:http').createServer((q, r) => r.end('up')).listen(process.env.PORT, '127.0.0.1')
+${waitFor(port)}`
+    const files = { 'main.cjs': program, 'mx.yaml': 'command: node main.cjs\nprotocol: http\n' }
+    const declaring = `
+import { connect } from 'node:net'
+import { endpoint, Service } from 'mx-gateway'
+const begin = () =>
+  new Service({ name: 'orders' })
+    .handle('Orders', { list: endpoint({ http: { method: 'GET', path: '/v1/orders/{id}' }, handle: () => ({}) }) })
+    .run()
+const require = () => ({ connect })
+${waitFor(port)}`
+    const server = await startServerProcess(t)
+    const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
+    await deployer.create('slow', files)
+    await deployer.create('orders', { 'main.mjs': declaring })
+    await deployer.create('broken', { 'mx.yaml': 'build: exit 1\ncommand: node a.js' })
+    t.match(await deployer.settled('slow'), { status: 4 })
+    t.match(await deployer.settled('orders'), { status: 4 })
+    t.match(await deployer.settled('broken'), { status: 7 })
+    t.equal((await fetch(`${server.gateway}/v1/orders/1`)).status, 200)
+    await new Promise((done) => gate.close(done))
+    server.child.kill('SIGTERM')
+    t.equal(await server.ended, 0)
+    const next = await startServerProcess(t, [], { home: server.home })
+    const get = (path: string) => fetch(`${next.gateway}${path}`)
+    for (const path of ['/slow/', '/orders/orders/list', '/v1/orders/1', '/broken/']) {
+      const reply = await get(path)
+      t.equal(reply.status, 503, path)
+      t.equal(reply.headers.get('retry-after'), '1')
+    }
+    const client = openClient(t, { proxy: next.proxy, token: next.token })
+    await t.rejects(client.call('slow', 'A.B', {}), { code: 503 }, 'through the RPC proxy')
+    t.equal((await get('/nothing/')).status, 404)
+    await open(port)
+    await becomes(t, async () => (await get('/slow/')).status, 200)
+    await becomes(t, async () => (await get('/v1/orders/1')).status, 200)
+    await openDeployer(t, client).call('Delete', 'broken')
+    await becomes(t, async () => (await get('/broken/')).status, 404)
+  },
+)

@@ -42,7 +42,7 @@ await service.start()
 `,
 })
 
-t.test('8 updates under load: no call fails, and WebSockets end with 1012 alone', async (t) => {
+t.test('8 updates under load: no call fails, and WebSockets end only with 1012', async (t) => {
   const server = await startServerProcess(t)
   const { create, update, settled } = openDeployer(
     t,

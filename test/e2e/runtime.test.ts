@@ -15,7 +15,7 @@ async function open(t: Test) {
   return { server, deployer, ask, answer: async () => (await ask('greeter/call')).body['answer'] }
 }
 
-t.test('a service is uploaded, built, run, called, updated under load and ended', async (t) => {
+t.test('uploads, builds, runs, calls, updates under load and kills a service', async (t) => {
   const { deployer, ask } = await open(t)
   await deployer.create('greeter', toAnswering('one'))
   const states: number[] = []
@@ -54,24 +54,27 @@ t.test('a service is uploaded, built, run, called, updated under load and ended'
   t.match(await ask('greeter/call'), { status: 404 })
 })
 
-t.test('a build or a copy that fails leaves what serves alone, and says why', async (t) => {
-  const { deployer, answer } = await open(t)
-  await deployer.create('greeter', toAnswering('one'))
-  await deployer.settled('greeter')
-  await deployer.update('greeter', {
-    'mx.yaml': 'build: echo no luck && exit 3\ncommand: node a.js',
-  })
-  t.match(await deployer.settled('greeter'), { status: 4, metadata: { error: /no luck/ } })
-  t.match(await deployer.output('greeter'), /no luck/)
-  t.equal(await answer(), 'one')
-  await deployer.update('greeter', { 'main.js': 'console.log("I give up"); process.exit(7)' })
-  t.match(await deployer.settled('greeter'), {
-    status: 4,
-    metadata: { error: /7[\s\S]*I give up/ },
-  })
-  t.equal(await answer(), 'one')
-  await deployer.update('greeter', toAnswering('two'))
-  const { status, metadata } = await deployer.settled('greeter')
-  t.match({ status, error: metadata['error'] }, { status: 4, error: undefined })
-  t.equal(await answer(), 'two')
-})
+t.test(
+  'a failed build or instance leaves the running revision in place and reports the cause',
+  async (t) => {
+    const { deployer, answer } = await open(t)
+    await deployer.create('greeter', toAnswering('one'))
+    await deployer.settled('greeter')
+    await deployer.update('greeter', {
+      'mx.yaml': 'build: echo no luck && exit 3\ncommand: node a.js',
+    })
+    t.match(await deployer.settled('greeter'), { status: 4, metadata: { error: /no luck/ } })
+    t.match(await deployer.output('greeter'), /no luck/)
+    t.equal(await answer(), 'one')
+    await deployer.update('greeter', { 'main.js': 'console.log("I give up"); process.exit(7)' })
+    t.match(await deployer.settled('greeter'), {
+      status: 4,
+      metadata: { error: /7[\s\S]*I give up/ },
+    })
+    t.equal(await answer(), 'one')
+    await deployer.update('greeter', toAnswering('two'))
+    const { status, metadata } = await deployer.settled('greeter')
+    t.match({ status, error: metadata['error'] }, { status: 4, error: undefined })
+    t.equal(await answer(), 'two')
+  },
+)

@@ -39,7 +39,7 @@ async function openCluster(t: Test) {
   return { words, env, start: () => startServerProcess(t, words, { env }) }
 }
 
-t.test('servers of a cluster are one platform', async (t) => {
+t.test('servers of a cluster act as one platform', async (t) => {
   const cluster = await openCluster(t)
   if (cluster === undefined) return
   const [one, two] = (await Promise.all([cluster.start(), cluster.start()])) as [
@@ -110,7 +110,7 @@ t.test('servers of a cluster are one platform', async (t) => {
     )
 })
 
-t.test('a server of another key is refused', async (t) => {
+t.test('rejects a server with another key', async (t) => {
   const cluster = await openCluster(t)
   if (cluster === undefined) return
   const one = await cluster.start()

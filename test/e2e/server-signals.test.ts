@@ -14,7 +14,7 @@ t.setTimeout(240_000)
 
 const START_MS = 60_000
 
-t.test('SIGTERM at any moment of the start leaves nothing in Consul', async (t) => {
+t.test('SIGTERM at any time during startup leaves nothing in Consul', async (t) => {
   const consul = await startConsul(t)
   if (consul === undefined) return
   const count = async (): Promise<number> =>
@@ -30,7 +30,7 @@ t.test('SIGTERM at any moment of the start leaves nothing in Consul', async (t) 
   }
 })
 
-t.test('SIGTERM while what it stands on does not answer ends it, too', async (t) => {
+t.test('SIGTERM ends the server while its dependencies do not respond', async (t) => {
   const consul = await startConsul(t)
   if (consul === undefined) return
   const registry = `--registry=consul://${consul.host}:${consul.port}`
@@ -67,7 +67,7 @@ function askOnAndOn(gateway: string): { ended: Promise<string>; answers: () => n
   return { ended, answers: () => answers }
 }
 
-t.test('requests on their way over kept connections are answered', async (t) => {
+t.test('completes requests in flight on keep-alive connections', async (t) => {
   const server = await startServerProcess(t, ['--profile=test'])
   const asking = Array.from({ length: 50 }, () => askOnAndOn(server.gateway))
   await until(() => asking.every(({ answers }) => answers() > 5), START_MS)
@@ -77,7 +77,7 @@ t.test('requests on their way over kept connections are answered', async (t) => 
   t.equal(await server.ended, 0)
 })
 
-t.test('calls that hang, of several services, take drain_timeout once', async (t) => {
+t.test('waits drain_timeout once for hanging calls of several services', async (t) => {
   const silent = createServer()
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   t.teardown(() => silent.close())
@@ -101,7 +101,7 @@ t.test('calls that hang, of several services, take drain_timeout once', async (t
   await hanging
 })
 
-t.test('SIGTERM finishes requests and calls that run, and takes no more', async (t) => {
+t.test('SIGTERM completes running requests and calls and accepts no more', async (t) => {
   const server = await startServerProcess(t)
   let release: () => void = () => {}
   const held = new Promise<void>((resolve) => {
@@ -134,7 +134,7 @@ t.test('SIGTERM finishes requests and calls that run, and takes no more', async 
 })
 
 t.test(
-  'SIGTERM under load: what was acknowledged is there, and nothing else failed but what was not taken',
+  'SIGTERM under load: acknowledged writes exist, and only rejected requests fail',
   async (t) => {
     const home = makeTempFolder(t, 'home')
     const server = await startServerProcess(t, [], { home })
@@ -210,7 +210,7 @@ t.test(
   },
 )
 
-t.test('streams of those who watch do not hold it up', async (t) => {
+t.test('open watch streams do not delay shutdown', async (t) => {
   const server = await startServerProcess(t, ['--profile=test', '--drain_timeout=60s'])
   const client = openClient(t, { proxy: server.proxy, auth: server.auth })
   const watched = createStore(client)
@@ -232,7 +232,7 @@ t.test('streams of those who watch do not hold it up', async (t) => {
   for (const stream of streams) await stream.text().catch(() => {})
 })
 
-t.test('a second signal ends it at once', async (t) => {
+t.test('a second signal ends the server at once', async (t) => {
   const server = await startServerProcess(t, ['--profile=test'])
   const slow = createService(t, { name: 'slow', proxy: server.proxy, auth: server.auth })
   let waiting = 0

@@ -32,7 +32,7 @@ async function fail(
   return { code: await ended, stderr: output.stderr }
 }
 
-t.test('an empty home folder is all it needs', async (t) => {
+t.test('needs only an empty home folder', async (t) => {
   const home = makeTempFolder(t, 'home')
   const { gateway, proxy, auth, dashboard, log } = await startServerProcess(t, [], { home })
   // When it is known what programs can read is a matter of time.
@@ -71,7 +71,7 @@ t.test('an empty home folder is all it needs', async (t) => {
     t.equal(modeOf(join(home, '.mx', path)), '600', path)
 })
 
-t.test('what was acknowledged is there after kill -9, under load', async (t) => {
+t.test('retains acknowledged writes after SIGKILL under load', async (t) => {
   const home = makeTempFolder(t, 'home')
   const records = new Set<string>()
   const events = new Set<string>()
@@ -124,7 +124,7 @@ t.test('what was acknowledged is there after kill -9, under load', async (t) => 
   t.comment(`${records.size} records, ${events.size} events, ${settings} changes acknowledged`)
 })
 
-t.test('a group gets what it has not acknowledged, after kill -9', async (t) => {
+t.test('redelivers unacknowledged events to a group after SIGKILL', async (t) => {
   const home = makeTempFolder(t, 'home')
   const first = await startServerProcess(t, [], { home })
   const take = async ({ proxy, auth }: ServerProcess, last: number): Promise<number[]> => {
@@ -153,7 +153,7 @@ t.test('a group gets what it has not acknowledged, after kill -9', async (t) => 
   t.same(again, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].slice(again[0]! - 1))
 })
 
-t.test('of two servers in a folder the second one is refused, and the first goes on', async (t) => {
+t.test('rejects a second server in a folder, and the first one continues', async (t) => {
   const home = makeTempFolder(t, 'home')
   const first = await startServerProcess(t, [], { home })
   const { code, stderr } = await fail(t, [], { home })
@@ -178,49 +178,49 @@ t.test('of two servers in a folder the second one is refused, and the first goes
   t.equal(results.filter((result) => /is in use by another mx server/.test(result)).length, 2)
 })
 
+t.test('uses the same default folder and the files beside it by its full path', async (t) => {
+  const home = makeTempFolder(t, 'home')
+  const first = await startServerProcess(t, [], { home })
+  const headers = { authorization: `Bearer ${first.token}` }
+  const path = 'path=a.b&value.data="x"&options.secret=true'
+  t.equal((await fetch(`${first.gateway}/config/set?${path}`, { headers })).status, 200)
+  await first.kill()
+  // Without the key of the secrets it would not start.
+  await launchServer(t, [`--data_dir=${home}/.mx/server`], { home }).until(/server ready"/)
+  t.notOk(readdirSync(`${home}/.mx/server`).includes('config_secret_key'))
+})
+
 t.test(
-  'the default folder is the same one by its full name, and what lies beside it too',
+  'fails with one line and status 1 if a resource is unavailable, and leaves nothing behind',
   async (t) => {
-    const home = makeTempFolder(t, 'home')
-    const first = await startServerProcess(t, [], { home })
-    const headers = { authorization: `Bearer ${first.token}` }
-    const path = 'path=a.b&value.data="x"&options.secret=true'
-    t.equal((await fetch(`${first.gateway}/config/set?${path}`, { headers })).status, 200)
-    await first.kill()
-    // Without the key of the secrets it would not start.
-    await launchServer(t, [`--data_dir=${home}/.mx/server`], { home }).until(/server ready"/)
-    t.notOk(readdirSync(`${home}/.mx/server`).includes('config_secret_key'))
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => taken.close())
+    const { port } = taken.address() as { port: number }
+    for (const setting of ['address', 'proxy_address', 'web_address']) {
+      const home = makeTempFolder(t, 'home')
+      const { code, stderr } = await fail(t, [`--${setting}=127.0.0.1:${port}`], { home })
+      t.equal(
+        stderr,
+        `mx: address 127.0.0.1:${port} is in use by another program; choose another with --${setting} or MX_${setting.toUpperCase()}\n`,
+      )
+      t.equal(code, 1)
+      t.same(readdirSync(home), [], setting)
+    }
+    const shared = makeTempFolder(t, 'home')
+    chmodSync(shared, 0o777)
+    t.match(await fail(t, [`--data_dir=${shared}`]), {
+      code: 1,
+      stderr: `mx: others can write to the data folder ${shared} (mode 777): chmod 700 it, or name another with --data_dir\n`,
+    })
+    t.match(await fail(t, ['--profile=cluster', '--broker=memory', '--events=memory']), {
+      code: 1,
+      stderr: /^mx: the registry consul:\/\/127\.0\.0\.1:8500 cannot be used: [^\n]*\n$/,
+    })
   },
 )
 
-t.test('what cannot be had is one line and status 1, and leaves nothing behind', async (t) => {
-  const taken = createServer()
-  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => taken.close())
-  const { port } = taken.address() as { port: number }
-  for (const setting of ['address', 'proxy_address', 'web_address']) {
-    const home = makeTempFolder(t, 'home')
-    const { code, stderr } = await fail(t, [`--${setting}=127.0.0.1:${port}`], { home })
-    t.equal(
-      stderr,
-      `mx: address 127.0.0.1:${port} is in use by another program; choose another with --${setting} or MX_${setting.toUpperCase()}\n`,
-    )
-    t.equal(code, 1)
-    t.same(readdirSync(home), [], setting)
-  }
-  const shared = makeTempFolder(t, 'home')
-  chmodSync(shared, 0o777)
-  t.match(await fail(t, [`--data_dir=${shared}`]), {
-    code: 1,
-    stderr: `mx: others can write to the data folder ${shared} (mode 777): chmod 700 it, or name another with --data_dir\n`,
-  })
-  t.match(await fail(t, ['--profile=cluster', '--broker=memory', '--events=memory']), {
-    code: 1,
-    stderr: /^mx: the registry consul:\/\/127\.0\.0\.1:8500 cannot be used: [^\n]*\n$/,
-  })
-})
-
-t.test('what is wrongly asked for is told at once, with status 2', async (t) => {
+t.test('fails at once with status 2 for wrong usage', async (t) => {
   const { code, stderr } = await fail(t, ['--profil=test', '--workers=2', '--store=redis://a:1'], {
     env: { MX_REGISTRY: 'mx://127.0.0.1:8081' },
   })

@@ -33,7 +33,7 @@ function isFlushed(calls: readonly string[]): boolean {
   return calls.lastIndexOf('write') < calls.lastIndexOf('sync')
 }
 
-t.test('what is acknowledged before it is flushed is seen', async (t) => {
+t.test('a write that is acknowledged before its flush is visible', async (t) => {
   const file = `${makeTempFolder(t, 'flush')}/data.mdb`
   const acks = trace(
     t,
@@ -50,7 +50,7 @@ t.test('what is acknowledged before it is flushed is seen', async (t) => {
   t.strictSame(acks.map(isFlushed), [false, true])
 })
 
-t.test('always: the disk is waited for before a write is acknowledged', async (t) => {
+t.test('always: waits for the disk before acknowledging a write', async (t) => {
   const folder = makeTempFolder(t, 'flush')
   const toUrl = (path: string) =>
     JSON.stringify(toModule(new URL(`../../${path}`, import.meta.url)))

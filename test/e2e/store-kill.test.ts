@@ -83,7 +83,7 @@ async function findFaults(store: Store, prefix: string, acknowledged: Iterable<s
 
 for (const sync of ['os', 'always']) {
   t.test(
-    `${sync}: killed at any moment, every acknowledged write is there and none is torn`,
+    `${sync}: after SIGKILL at random times every acknowledged write exists and none is partial`,
     async (t) => {
       const folder = makeTempFolder(t, 'kill')
       const writers = startCrashing(t, WRITER)

@@ -10,7 +10,7 @@ t.setTimeout(60_000)
 const acme = { namespace: 'acme' }
 
 for (const name of ['memory', 'postgres'] as const)
-  t.test(`in a store that a tenant filled, operators act (${name})`, async (t) => {
+  t.test(`operators can act in a store filled by a tenant (${name})`, async (t) => {
     const database = name === 'postgres' ? await startPostgres(t) : undefined
     if (name === 'postgres' && database === undefined) return
     const { proxy, token, url, post } = await openServer(t, [

@@ -36,19 +36,22 @@ async function startShop(t: Test, options: Partial<ServiceOptions>): Promise<str
 }
 
 for (const how of ['proxy', 'registry'] as const)
-  t.test(`told of a ${how}, it is found in its namespace, and is of it`, async (t) => {
-    const { doors, proxy, logIn } = await open(t)
-    await startShop(t, { [how]: `mx://${proxy}`, auth: AUTH })
-    const joe = await logIn('joe', 'a secret', 'acme')
-    const call = (endpoint: string, namespace?: string) =>
-      doors.gateway('shop', endpoint, {}, joe, namespace)
-    t.match(await call('Shop.Call'), { code: 404 }, 'it is not in mx')
-    t.match(await call('Shop.Call', 'acme'), { code: 200, body: { account: 'joe' } })
-    const is = { account: 'shop@latest', namespace: 'acme' }
-    t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is } })
-  })
+  t.test(
+    `a service registered by ${how} is found in its namespace and belongs to it`,
+    async (t) => {
+      const { doors, proxy, logIn } = await open(t)
+      await startShop(t, { [how]: `mx://${proxy}`, auth: AUTH })
+      const joe = await logIn('joe', 'a secret', 'acme')
+      const call = (endpoint: string, namespace?: string) =>
+        doors.gateway('shop', endpoint, {}, joe, namespace)
+      t.match(await call('Shop.Call'), { code: 404 }, 'it is not in mx')
+      t.match(await call('Shop.Call', 'acme'), { code: 200, body: { account: 'joe' } })
+      const is = { account: 'shop@latest', namespace: 'acme' }
+      t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is } })
+    },
+  )
 
-t.test('registered in Consul it is found in its namespace, too', async (t) => {
+t.test('a service registered in Consul is found in its namespace', async (t) => {
   const consul = await startConsul(t)
   if (consul === undefined) return
   const registry = `consul://127.0.0.1:${consul.port}`
@@ -63,7 +66,7 @@ t.test('registered in Consul it is found in its namespace, too', async (t) => {
   t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is: { namespace: 'acme' } } })
 })
 
-t.test('its own port judges calls by the rules of its namespace', async (t) => {
+t.test('its own port authorizes calls by the rules of its namespace', async (t) => {
   const { proxy, logIn, admin, ask } = await open(t)
   const address = await startShop(t, { proxy, auth: AUTH })
   const joe = await logIn('joe', 'a secret', 'acme')
@@ -86,7 +89,7 @@ t.test('its own port judges calls by the rules of its namespace', async (t) => {
   await until(async () => (await call(operator)) === 401)
 })
 
-t.test('the environment of a service says its namespace', async (t) => {
+t.test('the environment of a service contains its namespace', async (t) => {
   const { proxy, doors, logIn } = await open(t)
   const { id, secret, namespace = '' } = AUTH
   const variables = { MX_AUTH_ID: id, MX_AUTH_SECRET: secret, MX_NAMESPACE: namespace }

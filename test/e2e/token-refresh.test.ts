@@ -8,7 +8,7 @@ t.setTimeout(60_000)
 
 const AUTH = { id: 'orders', secret: 'a long secret' }
 
-t.test('a token is refreshed, and where that is refused, logged in for again', async (t) => {
+t.test('refreshes a token, and logs in again if that is rejected', async (t) => {
   const { proxy } = await openServer(t)
   const admin = openClient(t, { proxy, auth: ADMIN })
   await admin.call('auth', 'Auth.Generate', { ...AUTH, type: 'service', scopes: ['service'] })
@@ -43,7 +43,7 @@ t.test('a token is refreshed, and where that is refused, logged in for again', a
   t.same(asked, ['refresh_token', 'id', 'secret'])
 })
 
-t.test('a client goes on when its token is good for nothing any more', async (t) => {
+t.test('a client continues after its token became invalid', async (t) => {
   const { proxy } = await openServer(t)
   const admin = openClient(t, { proxy, auth: ADMIN })
   await admin.call('auth', 'Auth.Generate', { ...AUTH, type: 'service', scopes: ['service'] })

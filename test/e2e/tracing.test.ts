@@ -75,7 +75,7 @@ const events = createEvents(mailer)
 const find = (name: string, kind: ReceivedSpan['kind'], service: string): Promise<ReceivedSpan> =>
   collector.find((span) => span.name === name && span.kind === kind && span.service === service)
 
-t.test('gateway, services, messages and events are one trace', async (t) => {
+t.test('gateway, services, messages and events form one trace', async (t) => {
   const audit = events.consume('audit', { group: 'keeper', offset: 1, autoAck: false })
   const reply = await fetch(`${url}/orders/Orders/create`, {
     method: 'POST',
@@ -147,7 +147,7 @@ t.test('gateway, services, messages and events are one trace', async (t) => {
   )
 })
 
-t.test('what the platform does for itself begins no trace', async (t) => {
+t.test('internal calls of the platform start no trace', async (t) => {
   const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === '')
   const own = [
     'auth',

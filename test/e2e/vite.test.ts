@@ -31,7 +31,7 @@ import.meta.hot.accept('./greeting.js', (module) => show(module.greeting))
 
 const greetingFile = (text: string): string => `export const greeting = ${JSON.stringify(text)}\n`
 
-t.test('a page of a Vite dev server is edited live through mx api --handler=web', async (t) => {
+t.test('hot-reloads a page of a Vite dev server through mx api --handler=web', async (t) => {
   const program = skipUnless(t, 'chromium-headless-shell')
   if (program === undefined) return
   const root = await mkdtemp(join(tmpdir(), 'mx-vite-'))

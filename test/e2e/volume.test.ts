@@ -33,87 +33,93 @@ async function pour(socket: Socket, size: number): Promise<void> {
 if (process.platform !== 'linux') t.plan(0, 'memory is read from /proc')
 else {
   for (const listener of ['uws', 'node']) {
-    t.test(`384 MiB up and 384 MiB down pass through ${listener} at flat memory`, async (t) => {
-      const folder = mkdtempSync(join(tmpdir(), 'volume-'))
-      const backend = await openRawBackend(t, { keep: false })
-      const { child, url, ended } = startMx(
-        [
-          'api',
-          '--address=127.0.0.1:0',
-          '--handler=proxy',
-          '--max_body=none',
-          `--listener=${listener}`,
-          `--backend=app=127.0.0.1:${backend.port}`,
-        ],
-        { cwd: folder },
-      )
-      t.teardown(async () => {
-        child.kill('SIGKILL')
-        await ended
-        rmSync(folder, { recursive: true, force: true })
-      })
-      const port = Number(new URL(await url()).port)
-      const pid = child.pid!
-
-      const upload = async (size: number): Promise<number> => {
-        const socket = connect(port, '127.0.0.1')
-        const cut = once(socket, 'close').then(() =>
-          Promise.reject(new Error('the upload was cut')),
+    t.test(
+      `transfers 384 MiB up and 384 MiB down through ${listener} at constant memory`,
+      async (t) => {
+        const folder = mkdtempSync(join(tmpdir(), 'volume-'))
+        const backend = await openRawBackend(t, { keep: false })
+        const { child, url, ended } = startMx(
+          [
+            'api',
+            '--address=127.0.0.1:0',
+            '--handler=proxy',
+            '--max_body=none',
+            `--listener=${listener}`,
+            `--backend=app=127.0.0.1:${backend.port}`,
+          ],
+          { cwd: folder },
         )
-        const before = backend.connections.length
-        socket.write(`POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${size}\r\n\r\n`)
-        const server = await backend.connection(before)
-        // The head is whatever comes beyond the body.
-        const received = server.until(() => server.received > size)
-        await Promise.race([pour(socket, size).then(() => received), cut])
-        server.send('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')
-        const [reply] = (await once(socket, 'data')) as [Buffer]
-        t.match(reply.toString(), /^HTTP\/1\.1 200 /)
-        cut.catch(() => {})
-        socket.destroy()
-        return server.received
-      }
-      const download = async (size: number, chunked: boolean): Promise<number> => {
-        const socket = connect(port, '127.0.0.1')
-        let received = 0
-        const before = backend.connections.length
-        socket.write('GET /app HTTP/1.1\r\nHost: a.test\r\n\r\n')
-        const server = await backend.connection(before)
-        server.send('HTTP/1.1 200 OK\r\nConnection: close\r\n')
-        if (chunked) server.send(`Transfer-Encoding: chunked\r\n\r\n${size.toString(16)}\r\n`)
-        else server.send(`Content-Length: ${size}\r\n\r\n`)
-        const enough = new Promise<void>((resolve, reject) => {
-          socket.on('data', (chunk: Buffer) => {
-            received += chunk.length
-            if (received > size) resolve()
-          })
-          socket.on('close', () => reject(new Error(`closed after ${received} bytes`)))
+        t.teardown(async () => {
+          child.kill('SIGKILL')
+          await ended
+          rmSync(folder, { recursive: true, force: true })
         })
-        await pour(server.socket, size)
-        if (chunked) server.send('\r\n0\r\n\r\n')
-        await enough
-        socket.destroy()
-        return received
-      }
+        const port = Number(new URL(await url()).port)
+        const pid = child.pid!
 
-      await upload(WARM)
-      await download(WARM, false)
-      const before = readRss(pid)
-      for (const [what, run] of [
-        ['up', () => upload(BYTES)],
-        ['down', () => download(BYTES, listener === 'node')],
-      ] as const) {
-        forgetPeak(pid)
-        const startMs = performance.now()
-        const bytes = await run()
-        const seconds = (performance.now() - startMs) / 1000
-        const growth = readPeakRss(pid) - before
-        t.ok(bytes >= BYTES && bytes < BYTES * 1.01, `${what}: ${bytes} bytes`)
-        t.ok(growth < GROWTH_MAX, `${what}: ${Math.round(growth / 1024 ** 2)} MiB more at the peak`)
-        t.comment(
-          `${what}: ${Math.round(bytes / 1024 ** 2 / seconds)} MiB/s, peak +${Math.round(growth / 1024 ** 2)} MiB`,
-        )
-      }
-    })
+        const upload = async (size: number): Promise<number> => {
+          const socket = connect(port, '127.0.0.1')
+          const cut = once(socket, 'close').then(() =>
+            Promise.reject(new Error('the upload was cut')),
+          )
+          const before = backend.connections.length
+          socket.write(`POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${size}\r\n\r\n`)
+          const server = await backend.connection(before)
+          // The head is whatever comes beyond the body.
+          const received = server.until(() => server.received > size)
+          await Promise.race([pour(socket, size).then(() => received), cut])
+          server.send('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')
+          const [reply] = (await once(socket, 'data')) as [Buffer]
+          t.match(reply.toString(), /^HTTP\/1\.1 200 /)
+          cut.catch(() => {})
+          socket.destroy()
+          return server.received
+        }
+        const download = async (size: number, chunked: boolean): Promise<number> => {
+          const socket = connect(port, '127.0.0.1')
+          let received = 0
+          const before = backend.connections.length
+          socket.write('GET /app HTTP/1.1\r\nHost: a.test\r\n\r\n')
+          const server = await backend.connection(before)
+          server.send('HTTP/1.1 200 OK\r\nConnection: close\r\n')
+          if (chunked) server.send(`Transfer-Encoding: chunked\r\n\r\n${size.toString(16)}\r\n`)
+          else server.send(`Content-Length: ${size}\r\n\r\n`)
+          const enough = new Promise<void>((resolve, reject) => {
+            socket.on('data', (chunk: Buffer) => {
+              received += chunk.length
+              if (received > size) resolve()
+            })
+            socket.on('close', () => reject(new Error(`closed after ${received} bytes`)))
+          })
+          await pour(server.socket, size)
+          if (chunked) server.send('\r\n0\r\n\r\n')
+          await enough
+          socket.destroy()
+          return received
+        }
+
+        await upload(WARM)
+        await download(WARM, false)
+        const before = readRss(pid)
+        for (const [what, run] of [
+          ['up', () => upload(BYTES)],
+          ['down', () => download(BYTES, listener === 'node')],
+        ] as const) {
+          forgetPeak(pid)
+          const startMs = performance.now()
+          const bytes = await run()
+          const seconds = (performance.now() - startMs) / 1000
+          const growth = readPeakRss(pid) - before
+          t.ok(bytes >= BYTES && bytes < BYTES * 1.01, `${what}: ${bytes} bytes`)
+          t.ok(
+            growth < GROWTH_MAX,
+            `${what}: ${Math.round(growth / 1024 ** 2)} MiB more at the peak`,
+          )
+          t.comment(
+            `${what}: ${Math.round(bytes / 1024 ** 2 / seconds)} MiB/s, peak +${Math.round(growth / 1024 ** 2)} MiB`,
+          )
+        }
+      },
+    )
   }
 }

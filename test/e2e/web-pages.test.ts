@@ -59,7 +59,7 @@ async function open(t: Test, words: readonly string[] = []) {
 }
 
 for (const listener of ['uws', 'node']) {
-  t.test(`${listener}: a page of another host calls nothing`, async (t) => {
+  t.test(`${listener}: denies calls of a page of another host`, async (t) => {
     const { ask, isSet, server } = await open(t, [`--listener=${listener}`])
     const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
     const link = { ...image, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
@@ -110,7 +110,7 @@ for (const listener of ['uws', 'node']) {
     t.notOk(await isSet())
   })
 
-  t.test(`${listener}: its own pages, links to its root, and programs are served`, async (t) => {
+  t.test(`${listener}: serves its own pages, links to its root, and programs`, async (t) => {
     const { ask, isSet, url } = await open(t, [`--listener=${listener}`])
     const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
     const entered = { ...link, 'sec-fetch-site': 'none' }
@@ -124,7 +124,7 @@ for (const listener of ['uws', 'node']) {
     t.ok(await isSet())
   })
 
-  t.test(`${listener}: RPC proxy and dashboard serve no page of another host either`, async (t) => {
+  t.test(`${listener}: RPC proxy and dashboard deny pages of another host as well`, async (t) => {
     const { ask, isSet, server } = await open(t, [`--listener=${listener}`])
     const call = { 'mx-service': 'config', 'mx-endpoint': 'Config.Set' }
     const body = '{"path":"a","value":{"data":"1"}}'
@@ -153,7 +153,7 @@ for (const listener of ['uws', 'node']) {
   })
 }
 
-t.test('browsers navigate to no endpoint of the platform that changes something', async (t) => {
+t.test('denies browser navigation to built-in endpoints that change something', async (t) => {
   const { ask, isSet, server } = await open(t, ['--web_origins=any'])
   const { text } = await ask({ path: '/registry/listServices' })
   const { services } = JSON.parse(text) as {
@@ -200,7 +200,7 @@ t.test('browsers navigate to no endpoint of the platform that changes something'
   t.ok(await isSet(), 'GET without a browser that navigates is a call as before')
 })
 
-t.test('what is listed is let in', async (t) => {
+t.test('allows listed origins', async (t) => {
   const { ask } = await open(t, [
     '--web_origins=https://app.test',
     '--cors_origins=https://shop.test',
@@ -216,13 +216,13 @@ t.test('what is listed is let in', async (t) => {
   t.equal((await ask({ headers: { host: 'evil.test' } })).status, 403)
 })
 
-t.test('any lets in all', async (t) => {
+t.test('allows all origins with any', async (t) => {
   const { ask } = await open(t, ['--web_origins=any', '--hosts=any'])
   const headers = { origin: EVIL, host: 'evil.test' }
   t.equal((await ask({ path: '/registry/listServices', headers })).status, 200)
 })
 
-t.test('a browser calls nothing for a page of another host', async (t) => {
+t.test('a browser cannot call anything for a page of another host', async (t) => {
   const program = skipUnless(t, 'chromium-headless-shell')
   if (program === undefined) return
   const { isSet, server, token } = await open(t)

@@ -11,7 +11,7 @@ t.setTimeout(120_000)
 /** As `npm run demo` starts it: the build, not the sources. */
 const DEMO = join(ROOT, 'dist/examples/demo.js')
 
-t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', async (t) => {
+t.test('`npm run demo`: every printed command works, and Ctrl-C ends it', async (t) => {
   // Server and demo share a fresh HOME: the demo logs in with the credentials the server stored there.
   const { gateway, proxy, home: HOME } = await startServerProcess(t)
   const env = { ...process.env, HOME, MX_PROXY: proxy }
@@ -68,18 +68,21 @@ t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', asyn
   t.equal(status, 404, 'what it registered is gone')
 })
 
-t.test('`npm run demo` without a server prints one line that says how to start it', async (t) => {
-  const unreachable = 'http://127.0.0.1:1'
-  const child = spawn(process.execPath, [DEMO, unreachable], {
-    cwd: t.testdir(),
-    env: { ...process.env, MX_PROXY: '127.0.0.1:1' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  t.teardown(() => child.kill('SIGKILL'))
-  let output = ''
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    output += text
-  })
-  t.same(await once(child, 'close'), [1, null])
-  t.equal(output, `No server at ${unreachable}. Run "npm start" in another terminal first.\n`)
-})
+t.test(
+  '`npm run demo` without a server prints one line with the command to start it',
+  async (t) => {
+    const unreachable = 'http://127.0.0.1:1'
+    const child = spawn(process.execPath, [DEMO, unreachable], {
+      cwd: t.testdir(),
+      env: { ...process.env, MX_PROXY: '127.0.0.1:1' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    t.teardown(() => child.kill('SIGKILL'))
+    let output = ''
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
+    t.same(await once(child, 'close'), [1, null])
+    t.equal(output, `No server at ${unreachable}. Run "npm start" in another terminal first.\n`)
+  },
+)

@@ -12,7 +12,7 @@ const load = (name: string, options: object, env: TestEnv = createTestEnv()) =>
   loadPlugin(join(EXAMPLES, `${name}.ts`), options, env)
 const sha256 = (key: string) => createHash('sha256').update(key).digest('hex')
 
-t.test('path-rewrite replaces the longest listed prefix, whole segments only', async (t) => {
+t.test('path-rewrite replaces the longest matching prefix of whole segments', async (t) => {
   const plugin = await load('path-rewrite', {
     prefixes: { '/shop': '/go.shop', '/shop/admin/': '/back-office', '/': '/site', '/gone': '/' },
   })
@@ -39,7 +39,7 @@ t.test('path-rewrite replaces the longest listed prefix, whole segments only', a
   await t.rejects(load('path-rewrite', {}), /option "prefixes" is missing/)
 })
 
-t.test('api-key lets known keys in and tells the backend whose they are', async (t) => {
+t.test('api-key accepts known keys and sends their owner to the backend', async (t) => {
   const env = createTestEnv(
     t.testdir({
       'keys.txt': `# clients\nshop ${sha256('key-1')}\n\nbot\t${sha256('key-2')} # nightly\n`,
@@ -53,7 +53,7 @@ t.test('api-key lets known keys in and tells the backend whose they are', async 
   t.same(x.headers.flat, ['x-api-client', 'bot'])
 })
 
-t.test('api-key answers 401 to a missing, wrong or hashed key', async (t) => {
+t.test('api-key responds with 401 to a missing, wrong or hashed key', async (t) => {
   const env = createTestEnv(t.testdir({ 'keys.txt': `shop ${sha256('key-1')}` }))
   const plugin = await load('api-key', { file: 'keys.txt' }, env)
   for (const headers of [
@@ -76,7 +76,7 @@ t.test('api-key answers 401 to a missing, wrong or hashed key', async (t) => {
 })
 
 t.test(
-  'api-key reads an edited file within a second and keeps the old keys when it does not parse',
+  'api-key reloads an edited file within a second and retains the old keys if it does not parse',
   async (t) => {
     const dir = t.testdir({ 'keys.txt': `shop ${sha256('key-1')}` })
     const file = join(dir, 'keys.txt')
@@ -102,7 +102,7 @@ t.test(
   },
 )
 
-t.test('api-key refuses a file that does not parse without repeating its text', async (t) => {
+t.test('api-key rejects a file that does not parse without quoting it', async (t) => {
   const env = createTestEnv(t.testdir({ 'keys.txt': '# clients\nshop key-in-clear' }))
   const error = await load('api-key', { file: 'keys.txt' }, env).catch((thrown: Error) => thrown)
   t.match((error as Error).message, /keys\.txt:2: must be a name and a SHA-256/)
@@ -110,35 +110,32 @@ t.test('api-key refuses a file that does not parse without repeating its text', 
   await t.rejects(load('api-key', { file: 'none.txt' }, env), /ENOENT/)
 })
 
-t.test(
-  'concurrency-limit answers 429 to one request too many, and counts per client',
-  async (t) => {
-    const plugin = await load('concurrency-limit', { requests: 2, retryAfterSeconds: 3 })
-    const waiting: Exchange[] = []
-    const handle = (x: Exchange) => void waiting.push(x)
-    const begin = (remoteAddress: string) => runPlugin(plugin, { remoteAddress }, { handle })
-    const first = begin('192.0.2.1')
-    const second = begin('192.0.2.1')
-    const refused = await begin('192.0.2.1')
-    t.equal(refused.status, 429)
-    t.equal(refused.headers.get('retry-after'), '3')
-    t.match(JSON.parse(refused.body), {
-      Id: 'concurrency-limit',
-      Code: 429,
-      Detail: 'only 2 requests at a time are served',
-    })
-    const other = begin('192.0.2.2')
-    t.equal(waiting.length, 3, 'another client is served')
-    waiting[0]!.reply(200)
-    t.equal((await first).status, 200)
-    const third = begin('192.0.2.1')
-    t.equal(waiting.length, 4, 'a place is free once a request is done')
-    // One that leaves frees its place too.
-    ;(waiting[1] as Exchange & { leave(): void }).leave()
-    t.ok((await second).aborted)
-    const fourth = begin('192.0.2.1')
-    t.equal(waiting.length, 5)
-    for (const x of waiting) x.reply(200)
-    await Promise.all([other, third, fourth])
-  },
-)
+t.test('concurrency-limit responds with 429 beyond the limit per client', async (t) => {
+  const plugin = await load('concurrency-limit', { requests: 2, retryAfterSeconds: 3 })
+  const waiting: Exchange[] = []
+  const handle = (x: Exchange) => void waiting.push(x)
+  const begin = (remoteAddress: string) => runPlugin(plugin, { remoteAddress }, { handle })
+  const first = begin('192.0.2.1')
+  const second = begin('192.0.2.1')
+  const refused = await begin('192.0.2.1')
+  t.equal(refused.status, 429)
+  t.equal(refused.headers.get('retry-after'), '3')
+  t.match(JSON.parse(refused.body), {
+    Id: 'concurrency-limit',
+    Code: 429,
+    Detail: 'only 2 requests at a time are served',
+  })
+  const other = begin('192.0.2.2')
+  t.equal(waiting.length, 3, 'another client is served')
+  waiting[0]!.reply(200)
+  t.equal((await first).status, 200)
+  const third = begin('192.0.2.1')
+  t.equal(waiting.length, 4, 'a place is free once a request is done')
+  // One that leaves frees its place too.
+  ;(waiting[1] as Exchange & { leave(): void }).leave()
+  t.ok((await second).aborted)
+  const fourth = begin('192.0.2.1')
+  t.equal(waiting.length, 5)
+  for (const x of waiting) x.reply(200)
+  await Promise.all([other, third, fourth])
+})

@@ -65,12 +65,12 @@ const STREAM = { endpoint: 'Helloworld.Stream', stream: true }
 const START = 'start ""'
 const GREETING = 'reply "content-type: application/json\\r\\n" {"message":"Hello John"}'
 
-t.test('a service in Python, with its standard library alone, answers calls', async (t) => {
+t.test('a service in Python with the standard library only responds to calls', async (t) => {
   const python = skipUnless(t, 'python3')
   if (python === undefined) return
   const { caller, pool, port, service, complaints } = await start(t, python)
 
-  await t.test('of an endpoint with one reply', async (t) => {
+  await t.test('of a unary endpoint', async (t) => {
     t.strictSame(await settle(caller), [GREETING])
     t.strictSame(await settle(caller, { service: 'go.mx.api.helloworld', timeoutMs: 5000 }), [
       GREETING,
@@ -81,7 +81,7 @@ t.test('a service in Python, with its standard library alone, answers calls', as
     t.equal(pool.size, 1, 'over one connection')
   })
 
-  await t.test('with errors in their JSON', async (t) => {
+  await t.test('with errors as JSON', async (t) => {
     const cases: [Partial<OutgoingCall>, string][] = [
       [{ body: '{}' }, 'fail 400 helloworld: name must be a string'],
       [{ body: '' }, 'fail 400 helloworld: name must be a string'],
@@ -99,7 +99,7 @@ t.test('a service in Python, with its standard library alone, answers calls', as
     for (const [fields, event] of cases) t.strictSame(await settle(caller, fields), [event])
   })
 
-  await t.test('of an endpoint that streams, as the messages come', async (t) => {
+  await t.test('of a streaming endpoint, message by message', async (t) => {
     t.strictSame(await settle(caller, STREAM), [
       START,
       ...[1, 2, 3].map((i) => `data {"message":"Hello John, ${i} of 3"}`),
@@ -121,7 +121,7 @@ t.test('a service in Python, with its standard library alone, answers calls', as
     ])
   })
 
-  await t.test('and its error after the first message is the last line', async (t) => {
+  await t.test('with an error after the first message as last line', async (t) => {
     const body = '{"name":"John","count":1000,"pause":0.01}'
     const client = new RawClient(port)
     client.send(
@@ -137,7 +137,7 @@ t.test('a service in Python, with its standard library alone, answers calls', as
     )
   })
 
-  await t.test('many at a time', async (t) => {
+  await t.test('concurrently', async (t) => {
     const calls = Array.from({ length: 300 }, (_, i) => send(caller, { body: `{"name":"${i}"}` }))
     await until(() => caller.pending === 0)
     for (const [i, { events }] of calls.entries()) {

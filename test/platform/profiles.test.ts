@@ -1,8 +1,9 @@
 import t from 'tap'
 import { findWildcardHost } from '../../core/http/wildcard-host.ts'
-import { PROFILES, type ProfileName } from '../../platform/profiles.ts'
+import { PROFILES } from '../../platform/profiles.ts'
 import { readProfile } from '../../platform/settings/command.ts'
 import { mergeSettings } from '../../platform/settings/sources.ts'
+import type { ProfileName } from '../../platform/settings/table/process.ts'
 
 t.test('every profile names settings of mx server, with values they accept', async (t) => {
   for (const name of Object.keys(PROFILES) as ProfileName[]) {

@@ -88,7 +88,7 @@ tap.test('queries are logged only when asked for', async (t) => {
   t.match(JSON.parse(text), { path: '/a?b=c', referer: 'http://x/?y' })
 })
 
-tap.test('secrets never appear', async (t) => {
+tap.test('never logs credentials', async (t) => {
   const secret = 'hunter2'
   const headers = {
     authorization: `Bearer ${secret}`,
@@ -100,7 +100,7 @@ tap.test('secrets never appear', async (t) => {
   t.notMatch(await log(t, [{ path: `/a?token=${secret}`, headers, reply }]), secret)
 })
 
-tap.test('control, bidi and other characters beyond ASCII are escaped', async (t) => {
+tap.test('escapes control, bidi and other non-ASCII characters', async (t) => {
   const agent = 'a\tb\x80\x9b\xff"\\</script>'
   const text = await log(t, [
     { path: '/x\u202e\u2028\n\x1b[31m\x7f', headers: { 'user-agent': agent } },
@@ -111,12 +111,12 @@ tap.test('control, bidi and other characters beyond ASCII are escaped', async (t
   t.equal(line.userAgent, agent)
 })
 
-tap.test('a field is cut to a kilobyte', async (t) => {
+tap.test('truncates a field to 1024 characters', async (t) => {
   const line = JSON.parse(await log(t, [{ path: `/${'p'.repeat(5000)}` }]))
   t.equal(line.path, `/${'p'.repeat(1023)}...`)
 })
 
-tap.test('each line carries its own values also when neighbours repeat', async (t) => {
+tap.test('logs the values of each request when neighbors repeat values', async (t) => {
   const agents = ['a', 'a', 'b', '', 'a']
   const text = await log(
     t,
@@ -136,7 +136,7 @@ tap.test('each line carries its own values also when neighbours repeat', async (
   )
 })
 
-tap.test('a client that left before the end is marked', async (t) => {
+tap.test('marks a request whose client disconnected as aborted', async (t) => {
   const env = createTestEnv(t.testdir())
   const built = buildPlugin(plugin, { path: 'access.log' }, env)
   await runPlugin(built, {}, { handle: (x) => (x as TestExchange).leave() })
@@ -148,7 +148,7 @@ tap.test('a client that left before the end is marked', async (t) => {
   })
 })
 
-tap.test('a share of the requests is logged, and all that failed', async (t) => {
+tap.test('logs the configured fraction of requests and every failed one', async (t) => {
   const text = await log(
     t,
     Array.from({ length: 100 }, (_, i) => ({ reply: { status: i % 50 === 0 ? 500 : 200 } })),
@@ -162,7 +162,7 @@ tap.test('a share of the requests is logged, and all that failed', async (t) => 
   t.equal(lines.filter((status) => status === 200).length, 24)
 })
 
-tap.test('durations print with three decimals', async (t) => {
+tap.test('prints durations with three decimals', async (t) => {
   const at = (ms: number) => ({
     handle: (x: Exchange) => {
       x.upstreamStartMs = 1
@@ -180,14 +180,14 @@ tap.test('durations print with three decimals', async (t) => {
   ])
 })
 
-tap.test('a file that cannot be written is an error when the plugin is built', async (t) => {
+tap.test('fails at startup for a file that cannot be written', async (t) => {
   t.throws(
     () => buildPlugin(plugin, { path: 'no/such/folder/a.log' }, createTestEnv(t.testdir())),
     /plugin "access-log": ENOENT/,
   )
 })
 
-tap.test('a line tells which account called, once somebody knows it', async (t) => {
+tap.test('logs the authenticated account', async (t) => {
   const handle = async (x: Exchange): Promise<void> => {
     const account = createAccount({ id: 'ja"ne', issuer: 'acme', scopes: ['admin'] })
     x.session = { account, id: 'token-1', issuedMs: 0, endsMs: 1 }

@@ -16,7 +16,7 @@ function open(t: Test, options: object, folder?: string) {
     runPlugin(built, key === undefined ? {} : { headers: { [header]: key } })
 }
 
-t.test('a key says who calls, and goes no further', async (t) => {
+t.test('authenticates a caller by key and removes the key from the request', async (t) => {
   const run = open(t, { keys: [`shop ${digest(KEY)} orders,read`], namespace: 'acme' })
   const { status, x } = await run(KEY)
   t.equal(status, 200)
@@ -32,7 +32,7 @@ t.test('a key says who calls, and goes no further', async (t) => {
   t.equal((await other(KEY)).status, 401)
 })
 
-t.test('what is no key is 401', async (t) => {
+t.test('responds with 401 to an invalid key', async (t) => {
   const run = open(t, { keys: [`shop ${digest(KEY)}`] })
   for (const key of [
     undefined,
@@ -53,7 +53,7 @@ t.test('what is no key is 401', async (t) => {
   t.equal((await optional('wrong')).status, 401)
 })
 
-t.test('an edit of the file counts within a second, and keys of the options stay', async (t) => {
+t.test('reloads the file within a second of a change and retains inline keys', async (t) => {
   const folder = makeTempFolder(t, 'keys')
   const write = (text: string) => writeFileSync(join(folder, 'keys.txt'), text)
   write(`shop ${digest('one')}\n`)
@@ -67,7 +67,7 @@ t.test('an edit of the file counts within a second, and keys of the options stay
   t.equal((await run(KEY)).x.account?.id, 'own')
 })
 
-t.test('options that are wrong are refused when the plugin is built', async (t) => {
+t.test('rejects invalid options at startup', async (t) => {
   const build = (options: object) => () =>
     buildPlugin(plugin, options, createTestEnv(makeTempFolder(t, 'keys')))
   t.throws(build({ keys: [`shop ${KEY}`] }), { message: /keys:1: must be an id, a SHA-256/ })

@@ -52,11 +52,11 @@ async function open(t: Test, rules: readonly Rule[], options: object = {}): Prom
 
 const bearer = (token: string): TestRequest => ({ headers: { authorization: `Bearer ${token}` } })
 
-t.test('without a gate there is no such plugin', async (t) => {
+t.test('fails without access rules', async (t) => {
   t.throws(() => buildPlugin(plugin), { message: /--auth=mx:/ })
 })
 
-t.test('what rules grant everybody needs no token', async (t) => {
+t.test('allows anonymous calls that the rules grant to everyone', async (t) => {
   const { run } = await open(t, [])
   const { status, x } = await run()
   t.equal(status, 200)
@@ -64,7 +64,7 @@ t.test('what rules grant everybody needs no token', async (t) => {
   t.notMatch(formatContext(x), 'mx-account')
 })
 
-t.test('what is denied is 401 with the body of errors, whoever calls', async (t) => {
+t.test('responds with 401 and an error body to a denied call', async (t) => {
   const { run, issue } = await open(t, [createRule({ scope: 'admin' })])
   const call = 'Unauthorized call made to greeter:Greeter.Hello'
   const rows: [TestRequest, string, string][] = [
@@ -91,20 +91,23 @@ t.test('what is denied is 401 with the body of errors, whoever calls', async (t)
   }
 })
 
-t.test('a token says who calls, however its scheme is written; services are told', async (t) => {
-  const { run, issue } = await open(t, [MEMBERS])
-  const token = await issue(JANE)
-  for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
-    const { status, x } = await run({ headers: { authorization: `${scheme} ${token}` } })
-    t.equal(status, 200, scheme)
-    t.same(x.account, JANE)
-    const context = formatContext(x)
-    t.match(context, `\r\nmx-account: ${JSON.stringify(JANE)}\r\n`)
-    t.match(context, token, 'and may show it on')
-  }
-})
+t.test(
+  'authenticates a caller by token, case-insensitive scheme, and sends the account to services',
+  async (t) => {
+    const { run, issue } = await open(t, [MEMBERS])
+    const token = await issue(JANE)
+    for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
+      const { status, x } = await run({ headers: { authorization: `${scheme} ${token}` } })
+      t.equal(status, 200, scheme)
+      t.same(x.account, JANE)
+      const context = formatContext(x)
+      t.match(context, `\r\nmx-account: ${JSON.stringify(JANE)}\r\n`)
+      t.match(context, token, 'and may show it on')
+    }
+  },
+)
 
-t.test('no token is taken that is not genuine, also where everybody may call', async (t) => {
+t.test('rejects an invalid token even where anonymous calls are allowed', async (t) => {
   const { run, source } = await open(t, [])
   const { good, attacks } = listTokenAttacks(source.key, Math.floor(Date.now() / 1000))
   t.equal((await run(bearer(good))).status, 200)
@@ -123,7 +126,7 @@ t.test('no token is taken that is not genuine, also where everybody may call', a
   }
 })
 
-t.test('who shows a token that has ended can log in again', async (t) => {
+t.test('allows login with an expired token', async (t) => {
   const { run } = await open(t, [MEMBERS, LOGIN])
   for (const endpoint of ['Auth.Token', 'Auth.Keys']) {
     const { status, x } = await run(bearer('a.b.c'), { route: toRoute('auth', endpoint) })
@@ -135,7 +138,7 @@ t.test('who shows a token that has ended can log in again', async (t) => {
   t.equal((await run(bearer('a.b.c'), { route: toRoute('other', 'Auth.Token') })).status, 401)
 })
 
-t.test('what can be understood in two ways is 400', async (t) => {
+t.test('responds with 400 to ambiguous headers', async (t) => {
   const { run, issue } = await open(t, [])
   const token = await issue(JANE)
   const rows: [TestRequest, RegExp][] = [
@@ -153,7 +156,7 @@ t.test('what can be understood in two ways is 400', async (t) => {
   }
 })
 
-t.test('accepts no cookie as a credential, whatever page sends it', async (t) => {
+t.test('accepts no cookie as a credential, regardless of the sending page', async (t) => {
   const { run, issue } = await open(t, [MEMBERS])
   const token = await issue(JANE)
   const cookies = ['mx-token', 'mx-dashboard', '__Host-mx-dashboard', 'authorization'].map(
@@ -174,7 +177,7 @@ t.test('accepts no cookie as a credential, whatever page sends it', async (t) =>
   t.same(x.account, JANE, 'Authorization counts beside cookies')
 })
 
-t.test('a namespace has rules of its own, and those of mx guard what belongs to mx', async (t) => {
+t.test('applies the rules of the namespace, and those of mx to services of mx', async (t) => {
   const { run, source, issue } = await open(t, [MEMBERS])
   const jane = await issue(JANE)
   const joe = await issue(createAccount({ id: 'joe', issuer: 'acme' }))
@@ -192,7 +195,7 @@ t.test('a namespace has rules of its own, and those of mx guard what belongs to 
   t.equal(await call(joe, 'acme', 'acme'), 200)
 })
 
-t.test('an account of another namespace than the request is nobody there', async (t) => {
+t.test('treats an account of another namespace as anonymous', async (t) => {
   const rules = [createRule({ id: 'known', scope: '+' })]
   const { auth, run, issue } = await open(t, rules, { forwardAccount: true })
   const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
@@ -221,7 +224,7 @@ t.test('an account of another namespace than the request is nobody there', async
   }
 })
 
-t.test('rules match the path of what is proxied in one form, however it is written', async (t) => {
+t.test('matches rules against the canonical form of a proxied path', async (t) => {
   const deny = createRule({ id: 'no', access: 'DENIED', resource: 'service:app:/app/admin/*' })
   const { run } = await open(t, [createRule(), deny])
   const get = async (path: string): Promise<number> =>
@@ -237,35 +240,32 @@ t.test('rules match the path of what is proxied in one form, however it is writt
     t.equal(await get(path), 401, path)
 })
 
-t.test(
-  'a rule names a path however it is written, with a slash at the end or without',
-  async (t) => {
-    const rules = [
-      '/app/%61dmin',
-      '//app/secret/',
-      '/app/v1%3Abatch',
-      '/app/a;v=1/*',
-      '/app/caf%C3%A9',
-    ].map((path) => createRule({ id: path, access: 'DENIED', resource: `service:app:${path}` }))
-    const { run } = await open(t, [createRule(), ...rules])
-    const get = async (path: string): Promise<number> =>
-      (await run({ path }, { route: toRoute('app', '') })).status
-    for (const path of [
-      '/app/admin',
-      '/app/admin/',
-      '/app/secret',
-      '/app/secret/',
-      '/app/%73ecret//',
-    ])
-      t.equal(await get(path), 401, path)
-    for (const path of ['/app/v1:batch', '/app/a/x', '/app/a/', '/app/caf%c3%a9'])
-      t.equal(await get(path), 401, path)
-    for (const path of ['/app', '/app/', '/app/admin/x', '/app/a'])
-      t.equal(await get(path), 200, path)
-  },
-)
+t.test('matches a rule for a path in any spelling, with or without trailing slash', async (t) => {
+  const rules = [
+    '/app/%61dmin',
+    '//app/secret/',
+    '/app/v1%3Abatch',
+    '/app/a;v=1/*',
+    '/app/caf%C3%A9',
+  ].map((path) => createRule({ id: path, access: 'DENIED', resource: `service:app:${path}` }))
+  const { run } = await open(t, [createRule(), ...rules])
+  const get = async (path: string): Promise<number> =>
+    (await run({ path }, { route: toRoute('app', '') })).status
+  for (const path of [
+    '/app/admin',
+    '/app/admin/',
+    '/app/secret',
+    '/app/secret/',
+    '/app/%73ecret//',
+  ])
+    t.equal(await get(path), 401, path)
+  for (const path of ['/app/v1:batch', '/app/a/x', '/app/a/', '/app/caf%c3%a9'])
+    t.equal(await get(path), 401, path)
+  for (const path of ['/app', '/app/', '/app/admin/x', '/app/a'])
+    t.equal(await get(path), 200, path)
+})
 
-t.test('events of a topic are resources of their own', async (t) => {
+t.test('authorizes events of a topic as their own resource type', async (t) => {
   const { run } = await open(t, [createRule({ resource: 'topic:orders:*' })])
   const status = async (route: ReturnType<typeof toRoute>, topic: boolean) =>
     (await run({}, { route, topic })).status
@@ -274,34 +274,31 @@ t.test('events of a topic are resources of their own', async (t) => {
   t.equal(await status(toRoute('orders', 'Orders.List'), false), 401)
 })
 
-t.test(
-  'the token and its account stay with services, unless backends are to have them',
-  async (t) => {
-    const proxied = async (request: TestRequest) => {
-      const { run } = opened
-      const { x } = await run(request, {
-        handle: (x) => {
-          x.beforeProxy?.(x)
-          x.reply(200)
-        },
-      })
-      return { authorization: x.headers.get('authorization'), account: x.headers.get('mx-account') }
-    }
-    let opened = await open(t, [])
-    let token = await opened.issue(JANE)
-    t.same(await proxied(bearer(token)), { authorization: undefined, account: undefined })
-    const basic = { headers: { authorization: 'Basic eA==' } }
-    t.equal((await proxied(basic)).authorization, 'Basic eA==', 'what is not ours goes on')
-    opened = await open(t, [], { forwardToken: true, forwardAccount: true })
-    token = await opened.issue(JANE)
-    const { authorization, account } = await proxied(bearer(token))
-    t.equal(authorization, `Bearer ${token}`)
-    t.same(JSON.parse(account!), JANE)
-    t.equal((await proxied({})).account, undefined)
-  },
-)
+t.test('hides token and account from backends unless they are forwarded', async (t) => {
+  const proxied = async (request: TestRequest) => {
+    const { run } = opened
+    const { x } = await run(request, {
+      handle: (x) => {
+        x.beforeProxy?.(x)
+        x.reply(200)
+      },
+    })
+    return { authorization: x.headers.get('authorization'), account: x.headers.get('mx-account') }
+  }
+  let opened = await open(t, [])
+  let token = await opened.issue(JANE)
+  t.same(await proxied(bearer(token)), { authorization: undefined, account: undefined })
+  const basic = { headers: { authorization: 'Basic eA==' } }
+  t.equal((await proxied(basic)).authorization, 'Basic eA==', 'what is not ours goes on')
+  opened = await open(t, [], { forwardToken: true, forwardAccount: true })
+  token = await opened.issue(JANE)
+  const { authorization, account } = await proxied(bearer(token))
+  t.equal(authorization, `Bearer ${token}`)
+  t.same(JSON.parse(account!), JANE)
+  t.equal((await proxied({})).account, undefined)
+})
 
-t.test('what needed a token is for its caller alone, as far as caches go', async (t) => {
+t.test('marks responses that required a token as private for caches', async (t) => {
   const reply = { headers: { 'cache-control': 'public, max-age=60' } }
   const members = await open(t, [MEMBERS])
   const token = await members.issue(JANE)
@@ -319,7 +316,7 @@ t.test('what needed a token is for its caller alone, as far as caches go', async
   t.equal((await forwarding.run({}, { reply })).headers.get('vary'), 'authorization')
 })
 
-t.test('an account of another plugin is judged, whatever else is shown', async (t) => {
+t.test('authorizes an account of another plugin regardless of other credentials', async (t) => {
   const { auth, issue } = await open(t, [MEMBERS])
   const other: Plugin = {
     name: 'other',
@@ -332,7 +329,7 @@ t.test('an account of another plugin is judged, whatever else is shown', async (
   t.equal((await runPlugin([auth], bearer(await issue(JANE)))).status, 200)
 })
 
-t.test('a preflight that the plugin cors answers needs no token', async (t) => {
+t.test('requires no token for a preflight handled by the plugin cors', async (t) => {
   const { auth } = await open(t, [MEMBERS])
   const origin = 'https://app.example.com'
   const chain = [buildPlugin(cors, { origins: [origin] }), auth]
@@ -345,7 +342,7 @@ t.test('a preflight that the plugin cors answers needs no token', async (t) => {
 })
 
 t.test(
-  'a stream is judged again by what it was let in for, whatever its path has become',
+  'authorizes an open stream again by the target of its request, even if its path is no longer available',
   async (t) => {
     const rule = createRule({ id: 'own', scope: '*', resource: 'service:app:/app/*' })
     // The gate alone keeps no process alive.

@@ -2,7 +2,7 @@ import t from 'tap'
 import plugin from '../../plugins/body-limit.ts'
 import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
 
-t.test('a body announced longer than the limit is answered 413 at once', async (t) => {
+t.test('responds with 413 at once to a Content-Length above the limit', async (t) => {
   const { status, body, forwarded } = await runPlugin(buildPlugin(plugin, { limit: 4 }), {
     method: 'POST',
     body: 'hello',
@@ -12,12 +12,12 @@ t.test('a body announced longer than the limit is answered 413 at once', async (
   t.same(JSON.parse(body), {
     Id: 'go.mx.api',
     Code: 413,
-    Detail: 'request body must not be longer than 4 bytes',
+    Detail: 'request body exceeds the limit of 4 bytes',
     Status: 'Payload Too Large',
   })
 })
 
-t.test('a body of unknown length is answered 413 when it has grown over the limit', async (t) => {
+t.test('responds with 413 when a body of unknown length exceeds the limit', async (t) => {
   const { status } = await runPlugin(
     buildPlugin(plugin, { limit: '4b' }),
     { method: 'POST', body: 'hello', chunked: true },
@@ -26,7 +26,7 @@ t.test('a body of unknown length is answered 413 when it has grown over the limi
   t.equal(status, 413)
 })
 
-t.test('a body as long as the limit passes', async (t) => {
+t.test('passes a body of exactly the limit', async (t) => {
   const { status, body } = await runPlugin(
     buildPlugin(plugin, { limit: '5' }),
     { method: 'POST', body: 'hello' },
@@ -36,12 +36,12 @@ t.test('a body as long as the limit passes', async (t) => {
   t.equal(body, 'hello')
 })
 
-t.test('without a limit the plugin has no hook and costs nothing', async (t) => {
+t.test('has no hook without a limit', async (t) => {
   t.same(Object.keys(buildPlugin(plugin)), ['name'])
   t.same(Object.keys(buildPlugin(plugin, { limit: 'none' })), ['name'])
 })
 
-t.test('a limit that is no size is refused', async (t) => {
+t.test('rejects an invalid limit', async (t) => {
   t.throws(() => buildPlugin(plugin, { limit: '10 elephants' }), {
     message: /^plugin "body-limit": limit must be a size such as .* got "10 elephants"$/,
   })

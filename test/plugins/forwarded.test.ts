@@ -27,7 +27,7 @@ async function forward(request: TestRequest, built = buildPlugin(plugin)) {
   return { x, all }
 }
 
-t.test('a backend is told client, scheme, host and gateway', async (t) => {
+t.test('sends client, scheme, host and gateway to the backend', async (t) => {
   const { x, all } = await forward({})
   t.same(x.headers.flat, [
     'via',
@@ -44,7 +44,7 @@ t.test('a backend is told client, scheme, host and gateway', async (t) => {
   t.same(all('x-forwarded-for'), ['192.0.2.1'])
 })
 
-t.test('IPv6 addresses and ports are quoted in Forwarded', async (t) => {
+t.test('quotes IPv6 addresses and ports in Forwarded', async (t) => {
   const { all } = await forward({
     remoteAddress: '2001:0db8:0:0:0:0:0:1',
     host: 'shop.example:8080',
@@ -57,7 +57,7 @@ t.test('IPv6 addresses and ports are quoted in Forwarded', async (t) => {
   t.same(odd.all('forwarded'), ['for=192.0.2.1;host="a\\"b\\\\c";proto=http'])
 })
 
-t.test('what a client claims about earlier hops is deleted', async (t) => {
+t.test('deletes forwarding headers of an untrusted client', async (t) => {
   const claims = [
     'Forwarded',
     'X-Forwarded',
@@ -107,7 +107,7 @@ t.test('uses the client address of a trusted proxy', async (t) => {
   t.same(all('forwarded'), ['for=203.0.113.9;host=public.example;proto=https, for=10.0.0.1'])
 })
 
-t.test('a header that a trusted proxy passed on names no other client', async (t) => {
+t.test('deletes headers passed on by a trusted proxy that name another client', async (t) => {
   const from = (headers: Readonly<Record<string, string>>, built = trusting) =>
     forward({ remoteAddress: PROXY, headers }, built)
   const client = '2001:db9::1'
@@ -121,7 +121,7 @@ t.test('a header that a trusted proxy passed on names no other client', async (t
   t.same(none.all('x-real-ip'), ['7.7.7.7'], 'of a proxy that writes nothing else')
 })
 
-t.test('two lines of a scheme or a port are none, as lists are', async (t) => {
+t.test('ignores a repeated scheme or port header, as it ignores lists', async (t) => {
   const { all } = await forward(
     {
       remoteAddress: PROXY,
@@ -138,48 +138,48 @@ t.test('two lines of a scheme or a port are none, as lists are', async (t) => {
   t.match(all('forwarded'), [/^for=7\.7\.7\.7;host=a\.example;proto=http, /])
 })
 
-t.test('the client is the last address from the right that is no trusted proxy', async (t) => {
-  const cases: [string | string[], string][] = [
-    ['6.6.6.6, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
-    ['203.0.113.9:5555', '203.0.113.9'],
-    ['[2001:db9::5]:443', '2001:db9::5'],
-    ['2001:db8::9, 10.0.0.7', '2001:db8::9'],
-    ['10.0.0.3', '10.0.0.3'],
-    [['6.6.6.6', '203.0.113.9', '10.0.0.2'], '203.0.113.9'],
-    ['203.0.113.9, nonsense, 10.0.0.2', '10.0.0.2'],
-  ]
-  for (const [value, client] of cases) {
-    const { x } = await forward(
-      { remoteAddress: PROXY, headers: { 'x-forwarded-for': value } },
-      trusting,
-    )
-    t.equal(x.clientAddress, client, JSON.stringify(value))
-  }
-})
-
 t.test(
-  'whose client a proxy does not tell, or is not believed to, is nobody that is known',
+  'uses the last address from the right that is not a trusted proxy as the client',
   async (t) => {
-    const rows: [string, Record<string, string>, boolean][] = [
-      ['192.0.2.1', {}, false],
-      ['192.0.2.1', { 'x-request-id': 'a' }, false],
-      ['192.0.2.1', { 'x-forwarded-for': '192.0.2.9' }, true],
-      ['192.0.2.1', { via: '1.1 front' }, true],
-      [PROXY, {}, false],
-      [PROXY, { 'x-forwarded-proto': 'https' }, true],
-      [PROXY, { 'x-forwarded-for': 'unknown' }, true],
-      [PROXY, { 'x-forwarded-for': 'unknown, 10.0.0.2' }, true],
-      [PROXY, { 'x-forwarded-for': '192.0.2.9' }, false],
-      [PROXY, { via: '1.1 front', 'x-forwarded-for': '10.0.0.3, 10.0.0.2' }, false],
+    const cases: [string | string[], string][] = [
+      ['6.6.6.6, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
+      ['203.0.113.9:5555', '203.0.113.9'],
+      ['[2001:db9::5]:443', '2001:db9::5'],
+      ['2001:db8::9, 10.0.0.7', '2001:db8::9'],
+      ['10.0.0.3', '10.0.0.3'],
+      [['6.6.6.6', '203.0.113.9', '10.0.0.2'], '203.0.113.9'],
+      ['203.0.113.9, nonsense, 10.0.0.2', '10.0.0.2'],
     ]
-    for (const [remoteAddress, headers, relayed] of rows) {
-      const { x } = await forward({ remoteAddress, headers }, lenient)
-      t.equal(x.relayed, relayed, `${remoteAddress} ${JSON.stringify(headers)}`)
+    for (const [value, client] of cases) {
+      const { x } = await forward(
+        { remoteAddress: PROXY, headers: { 'x-forwarded-for': value } },
+        trusting,
+      )
+      t.equal(x.clientAddress, client, JSON.stringify(value))
     }
   },
 )
 
-t.test('rejects a request of a trusted proxy that names no client', async (t) => {
+t.test('treats the client as unknown if a proxy names none or an untrusted one', async (t) => {
+  const rows: [string, Record<string, string>, boolean][] = [
+    ['192.0.2.1', {}, false],
+    ['192.0.2.1', { 'x-request-id': 'a' }, false],
+    ['192.0.2.1', { 'x-forwarded-for': '192.0.2.9' }, true],
+    ['192.0.2.1', { via: '1.1 front' }, true],
+    [PROXY, {}, false],
+    [PROXY, { 'x-forwarded-proto': 'https' }, true],
+    [PROXY, { 'x-forwarded-for': 'unknown' }, true],
+    [PROXY, { 'x-forwarded-for': 'unknown, 10.0.0.2' }, true],
+    [PROXY, { 'x-forwarded-for': '192.0.2.9' }, false],
+    [PROXY, { via: '1.1 front', 'x-forwarded-for': '10.0.0.3, 10.0.0.2' }, false],
+  ]
+  for (const [remoteAddress, headers, relayed] of rows) {
+    const { x } = await forward({ remoteAddress, headers }, lenient)
+    t.equal(x.relayed, relayed, `${remoteAddress} ${JSON.stringify(headers)}`)
+  }
+})
+
+t.test('rejects a request of a trusted proxy without a client address', async (t) => {
   const rows: [string, Record<string, string>, number][] = [
     [PROXY, {}, 400],
     [PROXY, { 'x-forwarded-proto': 'https', 'x-real-ip': '192.0.2.9', via: '1.1 front' }, 400],
@@ -200,7 +200,7 @@ t.test('rejects a request of a trusted proxy that names no client', async (t) =>
     if (status === 400)
       t.match(
         result.body,
-        /no valid client address in the header x-forwarded-for.*trusted_proxies_/,
+        /no valid client address in the x-forwarded-for header.*trusted_proxies_/,
       )
     t.equal((await runPlugin(lenient, request)).status, 200, told)
   }
@@ -270,7 +270,7 @@ t.test('rejects a request whose Forwarded does not end with an address', async (
     const headers = { forwarded, 'x-forwarded-for': '192.0.2.9' }
     const { status, body } = await runPlugin(standard, { remoteAddress: PROXY, headers })
     t.equal(status, 400, JSON.stringify(forwarded))
-    t.match(body, /no valid client address in the header forwarded/)
+    t.match(body, /no valid client address in the forwarded header/)
   }
 })
 
@@ -282,7 +282,7 @@ t.test('writes Forwarded from the verified part of X-Forwarded-For', async (t) =
   ])
 })
 
-t.test('Forwarded says what a proxy says in X-Forwarded-*', async (t) => {
+t.test('writes the same facts to Forwarded and X-Forwarded-*', async (t) => {
   const rows: [Record<string, string | string[]>, string][] = [
     [{ proto: 'https', host: 'www.example.com' }, ';host=www.example.com;proto=https'],
     [{ proto: 'https' }, ';host=shop.example;proto=https'],
@@ -342,7 +342,7 @@ for (const create of [createUwsListener, createNodeListener]) {
     })
 }
 
-t.test('a long list of proxies costs bounded time', async (t) => {
+t.test('processes a long list of proxies in bounded time', async (t) => {
   const value = Array.from({ length: 1000 }, () => '10.0.0.2').join(', ')
   const { x } = await forward(
     { remoteAddress: PROXY, headers: { 'x-forwarded-for': `6.6.6.6, ${value}` } },
@@ -351,7 +351,7 @@ t.test('a long list of proxies costs bounded time', async (t) => {
   t.equal(x.clientAddress, '10.0.0.2')
 })
 
-t.test('a scheme that is none is replaced, also from a trusted proxy', async (t) => {
+t.test('replaces an invalid scheme, also of a trusted proxy', async (t) => {
   for (const proto of ['gopher', 'https, http', '', 'HTTPS']) {
     const { all } = await forward(
       { remoteAddress: PROXY, headers: { 'x-forwarded-proto': proto } },
@@ -361,7 +361,7 @@ t.test('a scheme that is none is replaced, also from a trusted proxy', async (t)
   }
 })
 
-t.test('a peer on a Unix socket has no address to pass on', async (t) => {
+t.test('sends no address for a peer on a Unix socket', async (t) => {
   const { all } = await forward({ remoteAddress: '' })
   t.same(all('x-forwarded-for'), [])
   t.same(all('forwarded'), ['for=unknown;host=shop.example;proto=http'])
@@ -373,13 +373,13 @@ t.test('a peer on a Unix socket has no address to pass on', async (t) => {
   t.same(x.headers.getAll('x-forwarded-for'), ['203.0.113.9'])
 })
 
-t.test('Via of earlier proxies stays and this gateway is added', async (t) => {
+t.test('appends this gateway to Via of earlier proxies', async (t) => {
   const { x, all } = await forward({ headers: { via: '1.0 fred, 1.1 p.example (Apache)' } })
   t.same(all('via'), ['1.0 fred, 1.1 p.example (Apache)', '1.1 mx'])
   t.match(formatRequestHead(x), /\r\nvia: 1.0 fred, .*\r\nvia: 1.1 mx\r\n/, 'in that order')
 })
 
-t.test('Via tells the version of HTTP that the client speaks', async (t) => {
+t.test('writes the HTTP version of the client to Via', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (connection) => connection.reply() })
   const { origin } = await openGateway(
     t,
@@ -399,7 +399,7 @@ t.test('Via tells the version of HTTP that the client speaks', async (t) => {
   t.same(text.match(/(?<=\r\nvia: ).*/g), ['1.1 mx', '2 mx'])
 })
 
-t.test('an OPTIONS that may go no further is answered here', async (t) => {
+t.test('responds to OPTIONS with Max-Forwards: 0', async (t) => {
   const ask = (method: string, value: string) =>
     runPlugin(buildPlugin(plugin), { method, headers: { 'max-forwards': value } })
   const { status, headers, forwarded } = await ask('OPTIONS', '0')
@@ -414,7 +414,7 @@ t.test('an OPTIONS that may go no further is answered here', async (t) => {
   }
 })
 
-t.test('a request that passed ten times is a loop and is answered 508', async (t) => {
+t.test('responds with 508 to a request that passed ten times', async (t) => {
   const nine = Array.from({ length: 9 }, () => '1.1 mx').join(', ')
   t.equal((await forward({ headers: { via: nine } })).x.status, 200)
   const { status, body, forwarded } = await runPlugin(buildPlugin(plugin), {
@@ -432,14 +432,14 @@ t.test('a request that passed ten times is a loop and is answered 508', async (t
   t.equal((await runPlugin(other, { headers: { via: '1.1 edge-1' } })).status, 508)
 })
 
-t.test('Via and Forwarded can be left out', async (t) => {
+t.test('omits Via and Forwarded if disabled', async (t) => {
   const { all } = await forward({}, buildPlugin(plugin, { via: '', standard: false }))
   t.same(all('via'), [])
   t.same(all('forwarded'), [])
   t.same(all('x-forwarded-for'), ['192.0.2.1'])
 })
 
-t.test('options that are no ranges or no name are refused', async (t) => {
+t.test('rejects invalid address ranges and names', async (t) => {
   t.throws(
     () => buildPlugin(plugin, { trusted: ['10.0.0/8'] }),
     /plugin "forwarded": trusted must be address ranges/,

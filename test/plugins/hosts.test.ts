@@ -4,7 +4,7 @@ import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
 
 const hosts = buildPlugin(plugin, { allow: ['app.test', '*.Shop.test'] })
 
-t.test('this machine as such and what is listed are served, with any port', async (t) => {
+t.test('allows local and listed hosts with any port', async (t) => {
   for (const host of [
     'localhost',
     'LOCALHOST:8080',
@@ -22,7 +22,7 @@ t.test('this machine as such and what is listed are served, with any port', asyn
     t.equal((await runPlugin(hosts, { host })).status, 200, host)
 })
 
-t.test('any other name is 403, which names the flag that lists it', async (t) => {
+t.test('responds with 403 to other hosts and names the flag', async (t) => {
   for (const host of [
     'evil.test',
     'localhost.evil.test',
@@ -39,14 +39,14 @@ t.test('any other name is 403, which names the flag that lists it', async (t) =>
     t.strictSame(JSON.parse(body), {
       Id: 'go.mx.api',
       Code: 403,
-      Detail: `host ${JSON.stringify(host)} is not served here; --hosts lists the names that are`,
+      Detail: `host ${JSON.stringify(host)} is not allowed; add it to --hosts`,
       Status: 'Forbidden',
     })
     t.notOk(forwarded)
   }
 })
 
-t.test('an entry that is no name is an error', async (t) => {
+t.test('rejects an entry that is not a host name', async (t) => {
   for (const entry of ['*', 'a.test:80', 'http://a.test', 'a..test', '', '*.*.test'])
     t.throws(
       () => buildPlugin(plugin, { allow: [entry] }),

@@ -2,30 +2,30 @@ import t from 'tap'
 import plugin from '../../plugins/namespace.ts'
 import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
 
-t.test('the default namespace is go.mx.api', async (t) => {
+t.test('uses go.mx.api by default', async (t) => {
   const { x } = await runPlugin(buildPlugin(plugin))
   t.equal(x.namespace, 'go.mx.api')
 })
 
-t.test('the namespace is that of the options', async (t) => {
+t.test('uses the configured namespace', async (t) => {
   for (const namespace of ['shop', 'com.example.shop-2', 'A1.b']) {
     const { x } = await runPlugin(buildPlugin(plugin, { namespace }))
     t.equal(x.namespace, namespace)
   }
 })
 
-t.test('setting the namespace to a single blank space disables it', async (t) => {
+t.test('disables the namespace with a single space', async (t) => {
   for (const namespace of [' ', '']) {
     const { x } = await runPlugin(buildPlugin(plugin, { namespace }))
     t.equal(x.namespace, '')
   }
 })
 
-t.test('what is no namespace is refused', async (t) => {
+t.test('rejects an invalid namespace', async (t) => {
   for (const namespace of ['.', 'a.', '.a', 'a..b', 'a b', 'a/b', '-a', 'a-', 'a_b', '\u00e4']) {
     t.throws(
       () => buildPlugin(plugin, { namespace }),
-      /namespace must be names joined by dots/,
+      /namespace must be dot-separated names/,
       namespace,
     )
   }

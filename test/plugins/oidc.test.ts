@@ -18,7 +18,7 @@ async function open(t: Test, options: object = {}, given?: OidcIssuer) {
   return { issuer, oidc, run, clock, messages: env.messages }
 }
 
-t.test('a token of the issuer says who calls, and goes no further', async (t) => {
+t.test('authenticates a caller by token and removes the token from the request', async (t) => {
   for (const alg of ['ES256', 'RS256', 'PS256', 'EdDSA']) {
     const { issuer, run } = await open(t, {}, await openOidcIssuer(t, alg))
     for (const scheme of ['Bearer', 'bearer']) {
@@ -35,7 +35,7 @@ t.test('a token of the issuer says who calls, and goes no further', async (t) =>
   }
 })
 
-t.test('no token is taken that is not genuine', async (t) => {
+t.test('rejects an invalid token', async (t) => {
   const { issuer, run, messages } = await open(t)
   const nowS = Math.floor(Date.now() / 1000)
   const foreign = await createPair('ES256', 'one')
@@ -87,14 +87,14 @@ t.test('no token is taken that is not genuine', async (t) => {
   t.ok(issuer.asked.length <= 4, 'unknown keys are asked for at most once in a while')
 })
 
-t.test('clocks may differ by 30 s', async (t) => {
+t.test('tolerates a clock difference of 30 s', async (t) => {
   const { issuer, run } = await open(t)
   const nowS = Math.floor(Date.now() / 1000)
   t.equal((await run(await issuer.issue({ exp: nowS - 20 }))).status, 200)
   t.equal((await run(await issuer.issue({ nbf: nowS + 20 }))).status, 200)
 })
 
-t.test('a token that is remembered ends like any other', async (t) => {
+t.test('expires a cached token', async (t) => {
   const { issuer, run, clock } = await open(t)
   const token = await issuer.issue()
   t.equal((await run(token)).status, 200)
@@ -102,19 +102,19 @@ t.test('a token that is remembered ends like any other', async (t) => {
   t.equal((await run(token)).status, 401)
 })
 
-t.test('without a token it is 401, unless none is required', async (t) => {
+t.test('responds with 401 without a token unless required is false', async (t) => {
   const { run, issuer } = await open(t)
   const { status, headers, body } = await run()
   t.equal(status, 401)
   t.equal(headers.get('www-authenticate'), 'Bearer')
-  t.match(JSON.parse(body), { Detail: `an access token of ${issuer.issuer} is needed` })
+  t.match(JSON.parse(body), { Detail: `access token of ${issuer.issuer} required` })
   const optional = await open(t, { required: false })
   t.equal((await optional.run()).status, 200)
   t.equal((await optional.run('a.b.c')).status, 401, 'but none that is wrong')
   t.equal((await optional.run('eA==', 'Basic')).status, 200, 'others are no concern')
 })
 
-t.test('who is known to another plugin needs no token of the issuer', async (t) => {
+t.test('accepts a caller authenticated by another plugin', async (t) => {
   const { oidc } = await open(t)
   const other = {
     name: 'other',
@@ -135,7 +135,7 @@ t.test('who is known to another plugin needs no token of the issuer', async (t) 
     t.equal((await runPlugin(plugins, { headers })).status, 200)
 })
 
-t.test('keys that come later are found, and those that go are taken no more', async (t) => {
+t.test('finds new keys and rejects tokens of removed keys', async (t) => {
   const { issuer, run, clock } = await open(t)
   const first = await issuer.issue()
   t.equal((await run(first)).status, 200)
@@ -149,25 +149,25 @@ t.test('keys that come later are found, and those that go are taken no more', as
 })
 
 t.test(
-  'while the issuer is away its last keys stay, and before there were any it is 503',
+  'uses cached keys while the issuer is unreachable, and responds with 503 if there are none',
   async (t) => {
     const { issuer, run, clock, messages } = await open(t)
     issuer.failing = 500
     const { status, headers } = await run(await issuer.issue())
     t.equal(status, 503)
     t.equal(headers.get('retry-after'), '5')
-    t.same(messages, ['warn: the keys of the issuer cannot be had'])
+    t.same(messages, ['warn: cannot fetch the signing keys of the issuer'])
     issuer.failing = 0
     clock.offsetMs = 31_000
     t.equal((await run(await issuer.issue())).status, 200)
     issuer.failing = 500
     clock.offsetMs = 260_000
     t.equal((await run(await issuer.issue())).status, 200)
-    t.equal(messages.at(-1), 'info: the keys of the issuer are had again')
+    t.equal(messages.at(-1), 'info: fetched the signing keys again')
   },
 )
 
-t.test('an issuer is believed about itself only', async (t) => {
+t.test('rejects a discovery document of another issuer', async (t) => {
   const rows: [string, (issuer: OidcIssuer) => void][] = [
     ['of another issuer', (issuer) => (issuer.discovery = { ...issuer.discovery, issuer: 'x' })],
     ['without keys', (issuer) => (issuer.discovery = { issuer: issuer.issuer })],
@@ -184,14 +184,14 @@ t.test('an issuer is believed about itself only', async (t) => {
   }
 })
 
-t.test('where the keys are can be said', async (t) => {
+t.test('fetches keys from the configured jwksUri', async (t) => {
   const issuer = await openOidcIssuer(t)
   const { run } = await open(t, { jwksUri: `${issuer.issuer}/keys` }, issuer)
   t.equal((await run(await issuer.issue())).status, 200)
   t.same(issuer.asked, ['/keys'])
 })
 
-t.test('options that are wrong are refused when the plugin is built', async (t) => {
+t.test('rejects invalid options at startup', async (t) => {
   const audience = ['app']
   for (const issuer of ['http://id.example.com', 'ftp://id.example.com', 'id.example.com', ''])
     t.throws(() => buildPlugin(plugin, { issuer, audience }), { message: /issuer must be a URL/ })
@@ -206,7 +206,7 @@ t.test('options that are wrong are refused when the plugin is built', async (t) 
   t.throws(() => buildPlugin(plugin, { issuer, audience, scope: 'a' }), { message: /scopes/ })
 })
 
-t.test('a stream ends with its token', async (t) => {
+t.test('ends a stream when its token expires', async (t) => {
   const { issuer, oidc, clock } = await open(t)
   const x = createTestExchange({ headers: { authorization: `Bearer ${await issuer.issue()}` } })
   await oidc.onRequest!(x)

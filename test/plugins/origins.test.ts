@@ -11,12 +11,12 @@ const APP = 'https://app.example.com'
 const origins = buildPlugin(plugin, { allow: [APP, 'https://*.shop.example'] })
 const LINK = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
 
-t.test('who is no browser says nothing of pages, and passes', async (t) => {
+t.test('passes requests of clients that are not browsers', async (t) => {
   for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS'])
     t.ok((await runPlugin(origins, { method })).forwarded, method)
 })
 
-t.test('pages of the same host, and of listed origins, pass', async (t) => {
+t.test('passes pages of the same host and of listed origins', async (t) => {
   const rows: [TestHeaders, string][] = [
     [{ origin: 'https://app.test' }, 'app.test'],
     [{ origin: 'http://app.test' }, 'app.test'],
@@ -42,7 +42,7 @@ t.test('pages of the same host, and of listed origins, pass', async (t) => {
         )
 })
 
-t.test('pages of any other origin are refused, whatever they send', async (t) => {
+t.test('denies requests from pages of other origins', async (t) => {
   const rows: [string | string[], string][] = [
     ['https://evil.test', 'app.test'],
     ['https://app.test:8443', 'app.test'],
@@ -67,13 +67,13 @@ t.test('pages of any other origin are refused, whatever they send', async (t) =>
         t.strictSame(JSON.parse(body), {
           Id: 'go.mx.api',
           Code: 403,
-          Detail: `web pages of ${JSON.stringify(shown)} may not send requests here; --web_origins lists those that may`,
+          Detail: `web origin ${JSON.stringify(shown)} is not allowed; add it to --web_origins`,
           Status: 'Forbidden',
         })
       }
 })
 
-t.test('images, scripts, frames and prefetches of other sites are refused', async (t) => {
+t.test('denies images, scripts, frames and prefetches of other sites', async (t) => {
   for (const site of ['cross-site', 'same-site', 'nonsense'])
     for (const [mode, dest] of [
       ['no-cors', 'image'],
@@ -87,14 +87,14 @@ t.test('images, scripts, frames and prefetches of other sites are refused', asyn
       const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest }
       const { status, body, forwarded } = await runPlugin(origins, { headers })
       t.equal(status, 403, `${site} ${mode} ${dest}`)
-      t.match(JSON.parse(body), { Detail: /^web pages of other sites .* --web_origins=any/ })
+      t.match(JSON.parse(body), { Detail: /^cross-site requests .* --web_origins=any/ })
       t.notOk(forwarded)
     }
   const posted = { method: 'POST', headers: { ...LINK, 'sec-fetch-site': 'cross-site' } }
   t.equal((await runPlugin(origins, posted)).status, 403, 'a form is no link')
 })
 
-t.test('a link of another site leads to pages, and calls no endpoint', async (t) => {
+t.test('allows links from other sites to pages but not to endpoints', async (t) => {
   const toUpstream = (metadata: Record<string, string>, endpoints: Endpoint[] = []): Plugin => {
     const upstream = new Upstream('test', { createPool: createTestPool })
     upstream.update([{ name: 'test', version: 'latest', metadata, endpoints, nodes: [] }])
@@ -132,12 +132,12 @@ t.test('a link of another site leads to pages, and calls no endpoint', async (t)
     const reply = await send('cross-site')
     t.equal(reply.status, status, JSON.stringify(route))
     if (status === 403)
-      t.match(JSON.parse(reply.body), { Detail: /^links of other sites may not call endpoints/ })
+      t.match(JSON.parse(reply.body), { Detail: /^links from other sites may not call endpoints/ })
     for (const site of ['same-site', 'none']) t.equal((await send(site)).status, 200, site)
   }
 })
 
-t.test('an entry that is no origin is an error', async (t) => {
+t.test('rejects an entry that is not an origin', async (t) => {
   for (const entry of ['app.test', 'https://app.test/', '*', 'null', ''])
     t.throws(() => buildPlugin(plugin, { allow: [entry] }), /origins must be like https/, entry)
 })

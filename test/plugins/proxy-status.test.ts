@@ -30,7 +30,7 @@ async function status(origin: string, path: string): Promise<[number, string | n
   return [reply.status, reply.headers.get('proxy-status')]
 }
 
-t.test('what the gateway answers in place of a service says why', async (t) => {
+t.test('reports the cause of an error response of the gateway', async (t) => {
   const { origin } = await openGateway(
     t,
     {
@@ -65,7 +65,7 @@ t.test('what the gateway answers in place of a service says why', async (t) => {
   for (const [path, code, said] of cases) t.same(await status(origin, path), [code, said], path)
 })
 
-t.test('the node is told only where that is asked for', async (t) => {
+t.test('includes the node only with nextHop', async (t) => {
   const port = await openBackend(t, 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
   const told = buildPlugin(plugin, { name: 'edge', nextHop: true })
   const { origin } = await openGateway(t, { well: [port], refusing: [1] }, { plugins: [told] })
@@ -77,7 +77,7 @@ t.test('the node is told only where that is asked for', async (t) => {
   t.same(await status(origin, '/unknown'), [404, 'edge; error=destination_not_found'])
 })
 
-t.test('a name that is no token is refused', async (t) => {
+t.test('rejects a name that is not a token', async (t) => {
   for (const name of ['', 'a b', '1st', 'a"b', 'a\r\nb'])
     t.throws(() => buildPlugin(plugin, { name }), /name/, name)
   const { headers } = await runPlugin(built)

@@ -2,17 +2,14 @@ import t from 'tap'
 import plugin from '../../plugins/request-id.ts'
 import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
 
-t.test(
-  'a request without an id gets one, towards the backend and towards the client',
-  async (t) => {
-    const { x, headers } = await runPlugin(buildPlugin(plugin))
-    t.match(x.id, /^[\w-]{12}$/)
-    t.same(x.headers.getAll('x-request-id'), [x.id])
-    t.same(headers.getAll('x-request-id'), [x.id])
-  },
-)
+t.test('assigns an id to a request without one and sends it to backend and client', async (t) => {
+  const { x, headers } = await runPlugin(buildPlugin(plugin))
+  t.match(x.id, /^[\w-]{12}$/)
+  t.same(x.headers.getAll('x-request-id'), [x.id])
+  t.same(headers.getAll('x-request-id'), [x.id])
+})
 
-t.test('ids are unique, also across blocks of random bits', async (t) => {
+t.test('assigns unique ids across batches of random bytes', async (t) => {
   const built = buildPlugin(plugin)
   const ids = new Set<string>()
   for (let i = 0; i < 9000; i++) {
@@ -22,7 +19,7 @@ t.test('ids are unique, also across blocks of random bits', async (t) => {
   t.equal(ids.size, 9000)
 })
 
-t.test("a well-formed id of the client's is kept", async (t) => {
+t.test('accepts a well-formed id of the client', async (t) => {
   for (const id of [
     'a',
     'f47ac10b-58cc-4372-a567-0e02b2c3d479',
@@ -36,7 +33,7 @@ t.test("a well-formed id of the client's is kept", async (t) => {
   }
 })
 
-t.test('an id that is empty, too long or holds other characters is replaced', async (t) => {
+t.test('replaces an id that is empty, too long or contains other characters', async (t) => {
   for (const id of ['', 'a b', 'a"b', 'a;b', '<script>', 'x'.repeat(129), '\xe4', 'a\tb']) {
     const { x } = await runPlugin(buildPlugin(plugin), { headers: { 'x-request-id': id } })
     t.match(x.id, /^[\w-]{12}$/, JSON.stringify(id))
@@ -44,7 +41,7 @@ t.test('an id that is empty, too long or holds other characters is replaced', as
   }
 })
 
-t.test('of several ids the first is kept, and goes on alone', async (t) => {
+t.test('uses the first of several ids and forwards only that one', async (t) => {
   const { x } = await runPlugin(buildPlugin(plugin), {
     headers: { 'x-request-id': ['abc', 'def'] },
   })
@@ -52,7 +49,7 @@ t.test('of several ids the first is kept, and goes on alone', async (t) => {
   t.same(x.headers.getAll('x-request-id'), ['abc'])
 })
 
-t.test('with trust off every id is replaced', async (t) => {
+t.test('replaces every id if trust is off', async (t) => {
   const { x } = await runPlugin(buildPlugin(plugin, { trust: false }), {
     headers: { 'x-request-id': ['abc', 'def'] },
   })
@@ -60,13 +57,13 @@ t.test('with trust off every id is replaced', async (t) => {
   t.same(x.headers.getAll('x-request-id'), [x.id])
 })
 
-t.test("a backend's own id does not double the client's", async (t) => {
+t.test('replaces the id in the response of a backend', async (t) => {
   const reply = { headers: { 'X-Request-Id': ['theirs', 'again'] } }
   const { x, headers } = await runPlugin(buildPlugin(plugin), {}, { reply })
   t.same(headers.getAll('x-request-id'), [x.id])
 })
 
-t.test('the header has the name the options give', async (t) => {
+t.test('uses the configured header name', async (t) => {
   const { x, headers } = await runPlugin(buildPlugin(plugin, { header: 'X-Trace' }))
   t.equal(headers.get('x-trace'), x.id)
   t.throws(

@@ -7,7 +7,7 @@ import { openListener } from '../fixtures/open-listener.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { RawClient, statusCodes } from '../fixtures/raw-client.ts'
 
-t.test('a request that takes longer than the limit is answered 504', async (t) => {
+t.test('responds with 504 to a request that exceeds the limit', async (t) => {
   const built = buildPlugin(plugin, { limit: '50ms' })
   t.teardown(() => built.close?.())
   const { status, body } = await runPlugin(built, {}, { handle: (x) => until(() => x.finished) })
@@ -15,12 +15,12 @@ t.test('a request that takes longer than the limit is answered 504', async (t) =
   t.same(JSON.parse(body), {
     Id: 'test',
     Code: 504,
-    Detail: 'the request took longer than 50ms',
+    Detail: 'request exceeded the time limit of 50ms',
     Status: 'Gateway Timeout',
   })
 })
 
-t.test('one that is done in time is not, nor is anything kept of it', async (t) => {
+t.test('passes a request that completes in time and releases it', async (t) => {
   const built = buildPlugin(plugin, { limit: '1d' })
   t.teardown(() => built.close?.())
   const { status } = await runPlugin(built, {}, { handle: (x) => x.reply(200, 'ok') })
@@ -32,7 +32,7 @@ for (const [name, create] of [
   ['node', createNodeListener],
 ] as const) {
   t.test(
-    `${name}: a reply that has begun is cut, and an upload that goes on is answered`,
+    `${name}: closes the connection of a started response, and responds to a running upload`,
     async (t) => {
       const built = buildPlugin(plugin, { limit: '200ms' })
       t.teardown(() => built.close?.())
@@ -58,7 +58,7 @@ for (const [name, create] of [
   )
 }
 
-t.test('without a limit the plugin has no hook and costs nothing', async (t) => {
+t.test('has no hook without a limit', async (t) => {
   t.same(Object.keys(buildPlugin(plugin)), ['name'])
   t.throws(() => buildPlugin(plugin, { limit: 'for ever' }), /limit must be a duration/)
 })

@@ -55,46 +55,49 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
   return reply
 }
 
-t.test('a request goes on with its trace, and is a span with one for its attempt', async (t) => {
-  await get('/greeter/a?token=secret', {
-    traceparent: PARENT,
-    tracestate: 'vendor=1, other=2',
-    baggage: 'user=7',
-  })
-  const server = await collector.find(({ attributes }) => attributes['url.path'] === '/greeter/a')
-  const client = await collector.find(({ parentSpanId }) => parentSpanId === server.spanId)
-  const fields = seen.get('/greeter/a?token=secret')!
-  t.equal(server.traceId, TRACE)
-  t.equal(server.parentSpanId, SPAN)
-  t.equal(server.kind, 'server')
-  t.equal(server.name, 'GET go.mx.api.greeter')
-  t.equal(server.service, 'mx-api')
-  t.match(server.attributes, {
-    'http.request.method': 'GET',
-    'http.response.status_code': 200,
-    'url.scheme': 'http',
-    'server.address': '127.0.0.1',
-    'server.port': api.port,
-    'client.address': '127.0.0.1',
-    'mx.service': 'greeter',
-  })
-  t.notOk(server.failed)
-  t.equal(client.kind, 'client')
-  t.match(client.attributes, {
-    'http.request.method': 'GET',
-    'http.response.status_code': 200,
-    'server.address': '127.0.0.1',
-    'server.port': nodePort,
-    'url.full': `http://127.0.0.1:${nodePort}/greeter/a`,
-  })
-  t.equal(fields['traceparent'], `00-${TRACE}-${client.spanId}-01`)
-  t.equal(fields['tracestate'], 'vendor=1,other=2')
-  t.equal(server.tracestate, 'vendor=1,other=2')
-  t.equal(fields['baggage'], 'user=7')
-  t.notMatch(JSON.stringify(collector.spans), 'secret')
-})
+t.test(
+  'continues the trace of a request, with a span for the request and one for its attempt',
+  async (t) => {
+    await get('/greeter/a?token=secret', {
+      traceparent: PARENT,
+      tracestate: 'vendor=1, other=2',
+      baggage: 'user=7',
+    })
+    const server = await collector.find(({ attributes }) => attributes['url.path'] === '/greeter/a')
+    const client = await collector.find(({ parentSpanId }) => parentSpanId === server.spanId)
+    const fields = seen.get('/greeter/a?token=secret')!
+    t.equal(server.traceId, TRACE)
+    t.equal(server.parentSpanId, SPAN)
+    t.equal(server.kind, 'server')
+    t.equal(server.name, 'GET go.mx.api.greeter')
+    t.equal(server.service, 'mx-api')
+    t.match(server.attributes, {
+      'http.request.method': 'GET',
+      'http.response.status_code': 200,
+      'url.scheme': 'http',
+      'server.address': '127.0.0.1',
+      'server.port': api.port,
+      'client.address': '127.0.0.1',
+      'mx.service': 'greeter',
+    })
+    t.notOk(server.failed)
+    t.equal(client.kind, 'client')
+    t.match(client.attributes, {
+      'http.request.method': 'GET',
+      'http.response.status_code': 200,
+      'server.address': '127.0.0.1',
+      'server.port': nodePort,
+      'url.full': `http://127.0.0.1:${nodePort}/greeter/a`,
+    })
+    t.equal(fields['traceparent'], `00-${TRACE}-${client.spanId}-01`)
+    t.equal(fields['tracestate'], 'vendor=1,other=2')
+    t.equal(server.tracestate, 'vendor=1,other=2')
+    t.equal(fields['baggage'], 'user=7')
+    t.notMatch(JSON.stringify(collector.spans), 'secret')
+  },
+)
 
-t.test('a request without a trace, or with a malformed one, begins a trace', async (t) => {
+t.test('starts a trace for a request without one or with a malformed one', async (t) => {
   await get('/greeter/b', { tracestate: 'vendor=1' })
   await get('/greeter/c', { traceparent: `00-${TRACE}-${SPAN}`, tracestate: 'vendor=1' })
   for (const path of ['/greeter/b', '/greeter/c']) {
@@ -106,21 +109,16 @@ t.test('a request without a trace, or with a malformed one, begins a trace', asy
   }
 })
 
-t.test(
-  'what whoever began the trace does not record is passed on, and told to nobody',
-  async (t) => {
-    await get('/greeter/unsampled', { traceparent: `00-${TRACE}-00000000000000aa-00` })
-    const { traceparent } = seen.get('/greeter/unsampled')!
-    t.match(traceparent, new RegExp(`^00-${TRACE}-(?!00000000000000aa)[0-9a-f]{16}-00$`))
-    await get('/greeter/sampled')
-    await collector.find(({ attributes }) => attributes['url.path'] === '/greeter/sampled')
-    t.notOk(
-      collector.spans.some(({ attributes }) => attributes['url.path'] === '/greeter/unsampled'),
-    )
-  },
-)
+t.test('propagates an unsampled trace without exporting it', async (t) => {
+  await get('/greeter/unsampled', { traceparent: `00-${TRACE}-00000000000000aa-00` })
+  const { traceparent } = seen.get('/greeter/unsampled')!
+  t.match(traceparent, new RegExp(`^00-${TRACE}-(?!00000000000000aa)[0-9a-f]{16}-00$`))
+  await get('/greeter/sampled')
+  await collector.find(({ attributes }) => attributes['url.path'] === '/greeter/sampled')
+  t.notOk(collector.spans.some(({ attributes }) => attributes['url.path'] === '/greeter/unsampled'))
+})
 
-t.test('a repeated request has a span for each attempt', async (t) => {
+t.test('creates a span for each attempt', async (t) => {
   const reply = await get('/greeter/cut')
   const server = await collector.find(({ attributes }) => attributes['url.path'] === '/greeter/cut')
   const attempts = collector.spans.filter(({ parentSpanId }) => parentSpanId === server.spanId)
@@ -134,19 +132,22 @@ t.test('a repeated request has a span for each attempt', async (t) => {
   t.notOk(server.failed)
 })
 
-t.test('an answer of status 500 is a failed span, one of 404 only for whoever asked', async (t) => {
-  await get('/greeter/broken')
-  await get('/nobody/there')
-  const broken = await collector.find((span) => span.attributes['url.path'] === '/greeter/broken')
-  t.ok(broken.failed)
-  t.equal(broken.attributes['error.type'], '500')
-  const missing = await collector.find((span) => span.attributes['url.path'] === '/nobody/there')
-  t.notOk(missing.failed)
-  t.equal(missing.attributes['http.response.status_code'], 404)
-  t.equal(missing.name, 'GET', 'what clients make up is in no name')
-})
+t.test(
+  "marks the span of a response with status 500 as failed, and for 404 only the client's",
+  async (t) => {
+    await get('/greeter/broken')
+    await get('/nobody/there')
+    const broken = await collector.find((span) => span.attributes['url.path'] === '/greeter/broken')
+    t.ok(broken.failed)
+    t.equal(broken.attributes['error.type'], '500')
+    const missing = await collector.find((span) => span.attributes['url.path'] === '/nobody/there')
+    t.notOk(missing.failed)
+    t.equal(missing.attributes['http.response.status_code'], 404)
+    t.equal(missing.name, 'GET', 'what clients make up is in no name')
+  },
+)
 
-t.test('a method clients think of is in no name, and of a long path not all is told', async (t) => {
+t.test('omits an unknown method from the span name and truncates a long path', async (t) => {
   const path = `/greeter/long/${'x'.repeat(3000)}`
   await fetch(`${origin}${path}`, { method: 'PROPFIND' }).then((reply) => reply.text())
   const isIt = ({ attributes }: ReceivedSpan): boolean =>
@@ -163,7 +164,7 @@ t.test('a method clients think of is in no name, and of a long path not all is t
   t.equal(client.attributes['url.full'], `http://127.0.0.1:${nodePort}${path.slice(0, 2048)}`)
 })
 
-t.test('the span of a WebSocket ends with it', async (t) => {
+t.test('ends the span of a WebSocket when it closes', async (t) => {
   const socket = new WebSocket(`ws://127.0.0.1:${api.port}/greeter/socket`, {
     headers: { traceparent: PARENT },
   })
@@ -180,25 +181,20 @@ t.test('the span of a WebSocket ends with it', async (t) => {
   t.equal(seen.get('/greeter/socket')!['traceparent'], `00-${TRACE}-${client.spanId}-01`)
 })
 
-t.test(
-  'whoever connects from outside the trusted ranges begins a trace, linked to theirs',
-  async (t) => {
-    const edge = await openApi(t, { ...GATEWAY, MX_TRACING_TRUST: '10.0.0.0/8' })
-    const headers = { traceparent: PARENT, tracestate: 'vendor=1', baggage: 'user=7' }
-    await fetch(`http://127.0.0.1:${edge.port}/greeter/edge`, { headers })
-    const span = await collector.find(
-      ({ attributes }) => attributes['url.path'] === '/greeter/edge',
-    )
-    const fields = seen.get('/greeter/edge')!
-    t.not(span.traceId, TRACE)
-    t.same(span.links, [`${TRACE}-${SPAN}`])
-    t.match(fields['traceparent'], new RegExp(`^00-${span.traceId}-`))
-    t.notOk(fields['tracestate'])
-    t.notOk(fields['baggage'])
-  },
-)
+t.test('starts a linked trace for a client outside the trusted ranges', async (t) => {
+  const edge = await openApi(t, { ...GATEWAY, MX_TRACING_TRUST: '10.0.0.0/8' })
+  const headers = { traceparent: PARENT, tracestate: 'vendor=1', baggage: 'user=7' }
+  await fetch(`http://127.0.0.1:${edge.port}/greeter/edge`, { headers })
+  const span = await collector.find(({ attributes }) => attributes['url.path'] === '/greeter/edge')
+  const fields = seen.get('/greeter/edge')!
+  t.not(span.traceId, TRACE)
+  t.same(span.links, [`${TRACE}-${SPAN}`])
+  t.match(fields['traceparent'], new RegExp(`^00-${span.traceId}-`))
+  t.notOk(fields['tracestate'])
+  t.notOk(fields['baggage'])
+})
 
-t.test('the access log tells the trace', async (t) => {
+t.test('adds the trace id to the access log', async (t) => {
   const path = join(t.testdir(), 'access.log')
   const logged = await openApi(t, { ...GATEWAY, MX_ACCESS_LOG: path })
   await fetch(`http://127.0.0.1:${logged.port}/greeter/log`, { headers: { traceparent: PARENT } })
@@ -206,14 +202,11 @@ t.test('the access log tells the trace', async (t) => {
   t.match(JSON.parse(readFileSync(path, 'utf8')), { path: '/greeter/log', trace: TRACE })
 })
 
-t.test(
-  'while nobody exports traces their fields pass through unchanged, whatever they hold',
-  async (t) => {
-    setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: undefined })
-    const off = await openApi(t, GATEWAY)
-    t.notOk(off.plugins.includes('tracing'))
-    const headers = { traceparent: 'not one', tracestate: 'a=1 , b=2', baggage: 'x'.repeat(8500) }
-    await fetch(`http://127.0.0.1:${off.port}/greeter/off`, { headers })
-    t.match(seen.get('/greeter/off'), headers)
-  },
-)
+t.test('passes trace headers unchanged without an exporter', async (t) => {
+  setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: undefined })
+  const off = await openApi(t, GATEWAY)
+  t.notOk(off.plugins.includes('tracing'))
+  const headers = { traceparent: 'not one', tracestate: 'a=1 , b=2', baggage: 'x'.repeat(8500) }
+  await fetch(`http://127.0.0.1:${off.port}/greeter/off`, { headers })
+  t.match(seen.get('/greeter/off'), headers)
+})

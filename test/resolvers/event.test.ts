@@ -6,7 +6,7 @@ function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'POST', path, host: 'localhost', namespace }
 }
 
-t.test('the path gives topic and event name', async (t) => {
+t.test('maps a path to topic and event', async (t) => {
   const rows: [string, string, string][] = [
     ['/orders/created', 'ns.orders', 'created'],
     ['/orders/created/', 'ns.orders', 'created'],
@@ -18,18 +18,18 @@ t.test('the path gives topic and event name', async (t) => {
     t.same(event.resolve(at(path)), { service, endpoint }, path)
 })
 
-t.test('one segment is event "event"', async (t) => {
+t.test('maps one segment to event "event"', async (t) => {
   t.same(event.resolve(at('/orders')), { service: 'ns.orders', endpoint: 'event' })
   t.same(event.resolve(at('/orders', '')), { service: 'orders', endpoint: 'event' })
 })
 
-t.test('with a version, /v1/foo/bar gives topic <ns>.v1.foo, event bar', async (t) => {
+t.test('maps /v1/foo/bar to topic <ns>.v1.foo, event bar', async (t) => {
   t.same(event.resolve(at('/v1/foo/bar')), { service: 'ns.v1.foo', endpoint: 'bar' })
   t.same(event.resolve(at('/v1/foo/bar/baz')), { service: 'ns.v1.foo', endpoint: 'bar.baz' })
   t.same(event.resolve(at('/v1/foo')), { service: 'ns.v1', endpoint: 'foo' }, 'two segments')
 })
 
-t.test('/ and what is no name route nowhere', async (t) => {
+t.test('does not resolve / and invalid names', async (t) => {
   const paths = [
     '/',
     '',
@@ -47,6 +47,6 @@ t.test('/ and what is no name route nowhere', async (t) => {
     t.equal(event.resolve(at(path)), undefined, JSON.stringify(path))
 })
 
-t.test('topics are not looked for in the registry', async (t) => {
+t.test('does not look up topics in the registry', async (t) => {
   t.equal(event.names, 'topics')
 })

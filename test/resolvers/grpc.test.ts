@@ -6,7 +6,7 @@ function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'POST', path, host: 'localhost', namespace }
 }
 
-t.test('/foo.Bar/Method is method Bar.Method of service foo', async (t) => {
+t.test('maps /foo.Bar/Method to method Bar.Method of service foo', async (t) => {
   const rows: [string, string, string][] = [
     ['/foo.Bar/Method', 'ns.foo', 'Bar.Method'],
     ['/helloworld.v1.Greeter/SayHello', 'ns.helloworld.v1', 'Greeter.SayHello'],
@@ -17,7 +17,7 @@ t.test('/foo.Bar/Method is method Bar.Method of service foo', async (t) => {
   t.equal(grpc.resolve(at('/foo.Bar/Method', ''))?.service, 'foo')
 })
 
-t.test('what is no path of a gRPC call routes nowhere', async (t) => {
+t.test('does not resolve other paths', async (t) => {
   const paths = [
     ...['/', '', '*', '/foo.Bar', '/Bar/Method', '/foo.Bar/Method/more', '/foo.Bar//Method'],
     ...['/.Bar/Method', '/foo./Method', '/foo.Bar/', '/foo..Bar/Method', '/foo.Bar/a-b'],

@@ -6,7 +6,7 @@ function at(given: string, namespace = 'ns'): RequestLine {
   return { method: 'GET', path: '/a/b', host: given, namespace }
 }
 
-t.test('the Host without port, in lower case, names the service', async (t) => {
+t.test('uses the lower-case Host without port as service name', async (t) => {
   const rows: [string, string][] = [
     ['shop.example.com', 'shop.example.com'],
     ['Shop.Example.COM:8080', 'shop.example.com'],
@@ -19,12 +19,12 @@ t.test('the Host without port, in lower case, names the service', async (t) => {
   }
 })
 
-t.test('a name without a dot lies inside the namespace', async (t) => {
+t.test('prefixes a name without a dot with the namespace', async (t) => {
   t.equal(host.resolve(at('greeter:8080'))?.service, 'ns.greeter')
   t.equal(host.resolve(at('greeter', ''))?.service, 'greeter', 'a disabled namespace adds nothing')
 })
 
-t.test('what is no name routes nowhere', async (t) => {
+t.test('does not resolve an invalid name', async (t) => {
   const hosts = [
     '',
     ':80',
@@ -42,7 +42,7 @@ t.test('what is no name routes nowhere', async (t) => {
   for (const given of hosts) t.equal(host.resolve(at(given)), undefined, JSON.stringify(given))
 })
 
-t.test('only the Host decides', async (t) => {
+t.test('depends on the Host only', async (t) => {
   t.equal(host.key(at('a.b')), host.key({ ...at('a.b'), path: '/other', method: 'POST' }))
   t.not(host.key(at('a.b')), host.key(at('a.c')))
 })

@@ -6,7 +6,7 @@ function at(target: string, namespace = 'ns'): RequestLine {
   return { method: 'GET', path: target, host: 'localhost', namespace }
 }
 
-t.test('the first segment, prefixed by the namespace, names the service', async (t) => {
+t.test('uses the first segment with the namespace as service name', async (t) => {
   const rows: [string, string][] = [
     ['/a', 'ns.a'],
     ['/a/', 'ns.a'],
@@ -20,13 +20,13 @@ t.test('the first segment, prefixed by the namespace, names the service', async 
   t.equal(path.resolve(at('/a/b', ''))?.service, 'a', 'a disabled namespace adds nothing')
 })
 
-t.test('/ and what is no name route nowhere', async (t) => {
+t.test('does not resolve / and invalid names', async (t) => {
   for (const target of ['/', '//', '//a', '/..', '/../a', '/%61', '/a b', '/__proto__', '*', '']) {
     t.equal(path.resolve(at(target)), undefined, JSON.stringify(target))
   }
 })
 
-t.test('paths of one service share a key', async (t) => {
+t.test('uses one key for all paths of a service', async (t) => {
   t.equal(path.key(at('/a')), path.key(at('/a/b')))
   t.not(path.key(at('/a/b')), path.key(at('/ab')))
 })

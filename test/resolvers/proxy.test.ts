@@ -12,7 +12,7 @@ function serviceOf(path: string, namespace = 'ns'): string | undefined {
   return proxy.resolve(at(path, namespace))?.service
 }
 
-t.test('specification, Proxy resolver: path to service', async (t) => {
+t.test('maps a path to a service (specification: Proxy resolver)', async (t) => {
   const rows: [string, string][] = [
     ['/a', 'ns.a'],
     ['/a/b', 'ns.a'],
@@ -21,16 +21,16 @@ t.test('specification, Proxy resolver: path to service', async (t) => {
   for (const [path, service] of rows) t.equal(serviceOf(path), service, path)
 })
 
-t.test('the service path is the path itself: nothing is named but the service', async (t) => {
+t.test('leaves endpoint and variables empty', async (t) => {
   t.same(proxy.resolve(at('/a/b')), { service: 'ns.a', endpoint: '' })
 })
 
-t.test('specification, Namespace: GET /<a> resolves under <ns>.<a>', async (t) => {
+t.test('resolves GET /<a> under <ns>.<a> (specification: Namespace)', async (t) => {
   t.equal(serviceOf('/greeter', 'go.mx.api'), 'go.mx.api.greeter')
   t.equal(serviceOf('/greeter', ''), 'greeter', 'a disabled namespace adds nothing')
 })
 
-t.test('specification, Versioning: a version segment first is part of the name', async (t) => {
+t.test('includes a leading version segment in the name (specification: Versioning)', async (t) => {
   const rows: [string, string][] = [
     ['/v1/a/b', 'ns.v1.a'],
     ['/v1/a/b/c', 'ns.v1.a'],
@@ -47,13 +47,13 @@ t.test('specification, Versioning: a version segment first is part of the name',
   for (const [path, service] of rows) t.equal(serviceOf(path), service, path)
 })
 
-t.test('names keep their case, dashes, dots and underscores', async (t) => {
+t.test('preserves case, dashes, dots and underscores of names', async (t) => {
   for (const name of ['user-service', 'Users', 'a.b', 'a_b', '9']) {
     t.equal(serviceOf(`/${name}/x`), `ns.${name}`)
   }
 })
 
-t.test('what is no name routes nowhere', async (t) => {
+t.test('does not resolve invalid names', async (t) => {
   const paths = [
     '/',
     '//',
@@ -80,7 +80,7 @@ t.test('what is no name routes nowhere', async (t) => {
   }
 })
 
-t.test('equal keys give equal routes', async () => {
+t.test('returns equal routes for equal keys', async () => {
   const segment = fc.constantFrom('v1', 'v2', 'a', 'b', '', '..', 'v', 'v1a')
   const path = fc.array(segment, { maxLength: 5 }).map((segments) => `/${segments.join('/')}`)
   fc.assert(
@@ -92,7 +92,7 @@ t.test('equal keys give equal routes', async () => {
   )
 })
 
-t.test('paths of one service share a key', async (t) => {
+t.test('uses one key for all paths of a service', async (t) => {
   t.equal(proxy.key(at('/a/b')), proxy.key(at('/a/c/d')))
   t.equal(proxy.key(at('/v1/a/b')), proxy.key(at('/v1/a/c/d')))
   t.not(proxy.key(at('/a/b')), proxy.key(at('/b/a')))

@@ -8,7 +8,7 @@ function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'POST', path, host: 'localhost', namespace }
 }
 
-t.test('one segment is method Call of that service', async (t) => {
+t.test('maps one segment to the method Call of that service', async (t) => {
   t.same(rpc.resolve(at('/foo')), { service: 'ns.foo', endpoint: 'Foo.Call' })
   t.same(rpc.resolve(at('/user-service')), {
     service: 'ns.user-service',
@@ -16,7 +16,7 @@ t.test('one segment is method Call of that service', async (t) => {
   })
 })
 
-t.test('of four or more segments all but the last two are the service', async (t) => {
+t.test('maps all but the last two of four or more segments to the service', async (t) => {
   const rows: [string, string, string][] = [
     ['/a/b/c/d', 'a.b', 'C.D'],
     ['/a/b/c/d/e', 'a.b.c', 'D.E'],
@@ -28,7 +28,7 @@ t.test('of four or more segments all but the last two are the service', async (t
     t.same(rpc.resolve(at(path, '')), { service, endpoint }, path)
 })
 
-t.test('a version is recognised with three segments or more', async (t) => {
+t.test('recognizes a version in three or more segments', async (t) => {
   const rows: [string, string, string][] = [
     ['/v1', 'v1', 'V1.Call'],
     ['/v1/foo', 'v1', 'V1.Foo'],
@@ -41,7 +41,7 @@ t.test('a version is recognised with three segments or more', async (t) => {
     t.same(rpc.resolve(at(path, '')), { service, endpoint }, path)
 })
 
-t.test('each word between dashes of a method part gets a capital, the rest stays', async (t) => {
+t.test('capitalizes each word between dashes of a method segment', async (t) => {
   const rows: [string, string][] = [
     ['/a/baz-xyz/list-all-users', 'BazXyz.ListAllUsers'],
     ['/a/fooBar/listServices', 'FooBar.ListServices'],
@@ -52,7 +52,7 @@ t.test('each word between dashes of a method part gets a capital, the rest stays
   for (const [path, endpoint] of rows) t.equal(rpc.resolve(at(path))?.endpoint, endpoint, path)
 })
 
-t.test('two segments as gRPC has them are package, handler and method, as they are', async (t) => {
+t.test('maps two segments in the form of gRPC unchanged', async (t) => {
   const rows: [string, string, string][] = [
     ['/helloworld.Greeter/SayHello', 'helloworld', 'Greeter.SayHello'],
     ['/acme.shop.v1.Stock/get', 'acme.shop.v1', 'Stock.get'],
@@ -61,17 +61,17 @@ t.test('two segments as gRPC has them are package, handler and method, as they a
     t.same(rpc.resolve(at(path, '')), { service, endpoint }, path)
 })
 
-t.test('a service part is taken as it is', async (t) => {
+t.test('uses service segments unchanged', async (t) => {
   for (const name of ['user-service', 'Users', 'a.b', 'a_b', '9'])
     t.equal(rpc.resolve(at(`/${name}/handler/method`))?.service, `ns.${name}`)
 })
 
-t.test('a slash at the end says nothing', async (t) => {
+t.test('ignores a trailing slash', async (t) => {
   for (const path of ['/a', '/a/b', '/a/b/c', '/v1/a/b'])
     t.same(rpc.resolve(at(`${path}/`)), rpc.resolve(at(path)), path)
 })
 
-t.test('what names no service and method routes nowhere', async (t) => {
+t.test('does not resolve paths without service and method', async (t) => {
   const paths = [
     ...['/', '', '*', 'a/b', '//', '//a/b', '/a//b', '/a/b//', '/./a/b', '/a/../b', '/a/..'],
     ...['/%61/b', '/a/%62', '/a%2fb/c', '/a/b%2fc', '/a/b%00', '/%2e%2e/a', '/a/%c3%a9', '/a/é'],
@@ -82,7 +82,7 @@ t.test('what names no service and method routes nowhere', async (t) => {
   for (const path of paths) t.equal(rpc.resolve(at(path)), undefined, JSON.stringify(path))
 })
 
-t.test('whatever the path is, a route names a service inside the namespace', async () => {
+t.test('resolves only services inside the namespace', async () => {
   const char = fc.constantFrom(...'ab1vV.-_/%25~:;é \\'.split(''))
   fc.assert(
     fc.property(fc.array(char, { maxLength: 20 }), (chars) => {

@@ -16,7 +16,7 @@ function at(host: string, path = '/greeter/hello'): RequestLine {
 }
 
 t.test(
-  'labels in front of the base domain, reversed and joined by dashes, are the namespace',
+  'derives the namespace from the labels before the base domain, reversed and joined by dashes',
   async (t) => {
     const subdomain = create()
     const rows: [string, string][] = [
@@ -33,7 +33,7 @@ t.test(
 )
 
 t.test(
-  'the base domain, api in front of it, and other hosts leave the namespace as it is',
+  'does not change the namespace for the base domain, api before it, and other hosts',
   async (t) => {
     const subdomain = create()
     const hosts = [
@@ -48,18 +48,18 @@ t.test(
   },
 )
 
-t.test('a base domain may be anything but an address', async (t) => {
+t.test('accepts any base domain except an address', async (t) => {
   t.equal(create('localhost').resolve(at('shop.localhost:8080'))?.service, 'shop.greeter')
   for (const domain of ['', '.', 'example.com.', '*.example.com', '127.0.0.1', '[::1]', 'a b', '4'])
     t.throws(() => create(domain), { name: 'RangeError', message: /base domain/ }, domain)
 })
 
-t.test('a subdomain that can be no namespace routes nowhere', async (t) => {
+t.test('does not resolve a subdomain that is not a valid namespace', async (t) => {
   for (const host of ['.example.com', 'a..example.com', '-.example.com', 'a_.example.com'])
     t.equal(create().resolve(at(host)), undefined, host)
 })
 
-t.test('namespaces do not share keys', async (t) => {
+t.test('uses different keys for different namespaces', async (t) => {
   const { key } = create()
   const hosts = ['shop.example.com', 'api.example.com', 'staging.shop.example.com']
   t.equal(new Set(hosts.map((host) => key(at(host)))).size, 3)
@@ -67,7 +67,7 @@ t.test('namespaces do not share keys', async (t) => {
   t.equal(key(at('example.com')), key(at('localhost')))
 })
 
-t.test('all else is the wrapped resolver', async (t) => {
+t.test('delegates everything else to the inner resolver', async (t) => {
   let closed = false
   const inner: Resolver = {
     ...event,

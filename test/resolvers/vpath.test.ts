@@ -8,7 +8,7 @@ function at(path: string, namespace = 'ns'): RequestLine {
   return { method: 'GET', path, host: 'localhost', namespace }
 }
 
-t.test('like path, with a version segment as part of the name', async (t) => {
+t.test('resolves like path, with a version segment as part of the name', async (t) => {
   const rows: [string, string][] = [
     ['/a', 'ns.a'],
     ['/a/b', 'ns.a'],
@@ -27,7 +27,7 @@ t.test('like path, with a version segment as part of the name', async (t) => {
   t.equal(vpath.resolve(at('/v1/a', ''))?.service, 'v1.a', 'a disabled namespace adds nothing')
 })
 
-t.test('/ and what is no name route nowhere', async (t) => {
+t.test('does not resolve / and invalid names', async (t) => {
   const paths = [
     '/',
     '//',
@@ -44,7 +44,7 @@ t.test('/ and what is no name route nowhere', async (t) => {
   for (const path of paths) t.equal(vpath.resolve(at(path)), undefined, JSON.stringify(path))
 })
 
-t.test('equal keys give equal routes', async () => {
+t.test('returns equal routes for equal keys', async () => {
   const segment = fc.constantFrom('v1', 'v2', 'a', 'b', '', '..', 'v', 'v1a')
   const path = fc.array(segment, { maxLength: 5 }).map((segments) => `/${segments.join('/')}`)
   fc.assert(

@@ -75,7 +75,7 @@ const service = new Service({ name: 'greeter' })
   .handle('Helloworld', endpoints)
   .handle('Other', { call: endpoints.call })
 
-t.test('a client knows of a service what its type says', async (t) => {
+t.test('a client has the types of its service', async (t) => {
   const client = new Client()
   type Proxy = ServiceProxy<typeof service>
   isTrue<Equal<keyof Proxy, 'Helloworld' | 'Other'>>()
@@ -109,7 +109,7 @@ t.test('a client knows of a service what its type says', async (t) => {
   client.close()
 })
 
-t.test('streams have the types of what they carry', async (t) => {
+t.test('streams have the types of their messages', async (t) => {
   const use = async ({ Helloworld }: ServiceProxy<typeof service>): Promise<void> => {
     const down = Helloworld.down.stream({ name: 'John' })
     isTrue<Equal<typeof down, CallStream<{ name: string }, { message: string }>>>()
@@ -132,7 +132,7 @@ t.test('streams have the types of what they carry', async (t) => {
   t.type(use, 'function')
 })
 
-t.test('the type of the handlers is enough', async (t) => {
+t.test('the type of the handlers is sufficient', async (t) => {
   type Proxy = ServiceProxy<{ Helloworld: typeof endpoints }>
   isTrue<Equal<Proxy['Helloworld'], ServiceProxy<typeof service>['Helloworld']>>()
   const client = new Client()

@@ -31,7 +31,7 @@ const measured = {
 /** Takes a table as a service does: nothing of its type may reach into the declarations. */
 const declare = <E extends Endpoints>(endpoints: E): E => endpoints
 
-t.test('types of request and response are inferred from the schemas', async (t) => {
+t.test('infers request and response types from the schemas', async (t) => {
   const { call, exact, loose, silent } = declare({
     call: endpoint({
       request: Named,
@@ -65,7 +65,7 @@ t.test('types of request and response are inferred from the schemas', async (t) 
   t.equal(silent.kind, 'unary')
 })
 
-t.test('streams are iterables of what the schemas say', async (t) => {
+t.test('types streams as iterables of their schemas', async (t) => {
   const { down, up, both } = declare({
     down: endpoint({
       request: Named,
@@ -102,7 +102,7 @@ t.test('streams are iterables of what the schemas say', async (t) => {
   t.equal(down.kind, 'server')
 })
 
-t.test('of a Standard Schema handlers get the output and return the input', async (t) => {
+t.test('handlers of a Standard Schema receive its output and return its input', async (t) => {
   const { call } = declare({
     call: endpoint({
       request: measured,
@@ -118,7 +118,7 @@ t.test('of a Standard Schema handlers get the output and return the input', asyn
   t.equal(call.kind, 'unary')
 })
 
-t.test('what does not fit its schemas does not compile', async (t) => {
+t.test('a handler that does not match its schemas does not compile', async (t) => {
   // @ts-expect-error: the message is text
   const wrong = endpoint({ response: Message, handle: () => ({ message: 5 }) })
   // @ts-expect-error: the request has no size

@@ -17,7 +17,7 @@ type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const isTrue = <_ extends true>(): void => {}
 
-t.test('options reach `create` with the types of their schema', async (t) => {
+t.test('`create` receives options with the types of their schema', async (t) => {
   const definition: PluginDefinition = definePlugin({
     name: 'typed',
     description: 'A plugin whose types are looked at.',
@@ -31,7 +31,7 @@ t.test('options reach `create` with the types of their schema', async (t) => {
   t.equal(definition.name, 'typed')
 })
 
-t.test('an option that is not declared does not compile', async (t) => {
+t.test('an undeclared option does not compile', async (t) => {
   const definition = definePlugin({
     name: 'typed',
     description: 'A plugin whose types are looked at.',
@@ -45,7 +45,7 @@ t.test('an option that is not declared does not compile', async (t) => {
   t.equal(definition.name, 'typed')
 })
 
-t.test('hooks before the reply may answer later; those after it may not', async (t) => {
+t.test('hooks before the response may be asynchronous, those after it may not', async (t) => {
   isTrue<Equal<ReturnType<Step>, Maybe<void>>>()
   isTrue<Equal<Parameters<Step>, [x: Exchange]>>()
   isTrue<Equal<ReturnType<NonNullable<Plugin['onReply']>>, void>>()
@@ -54,7 +54,7 @@ t.test('hooks before the reply may answer later; those after it may not', async 
   t.same(Object.keys(hooks), ['onRequest', 'onReply'])
 })
 
-t.test('what identifies a request is read-only', async (t) => {
+t.test('the identity of a request is read-only', async (t) => {
   const change = (x: Exchange): void => {
     // @ts-expect-error: the listener captured it
     x.path = '/other'

@@ -1,4 +1,4 @@
-import { REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
+import { hasSecretPart, REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
 import type { Field } from './field.ts'
 
 /** Alternatives that are looked at: of those that contain each other there may be more than any computer takes. */
@@ -87,17 +87,11 @@ function findPart(field: Field | undefined, name: string): Field | 'secret' | un
   if (field === undefined || field.kind === 'map') return field?.item
   const named = field.parts.find((part) => part.name === name)
   const { properties: _, ...rest } = field.schema
-  return named ?? (holdsSecret(rest) ? 'secret' : undefined)
+  return named ?? (hasSecretPart(rest) ? 'secret' : undefined)
 }
 
 /** Of a union with a secret text nobody knows whether a text is that one, nor what JSON holds where a schema says too much for a form. */
 function isHidden({ isSecret, kind, parts, schema }: Field): boolean {
   if (kind === 'union') return isSecret || parts.some((part) => part.isSecret)
-  return isSecret || (kind === 'json' && holdsSecret(schema))
-}
-
-function holdsSecret(schema: unknown): boolean {
-  if (typeof schema !== 'object' || schema === null) return false
-  const isSecret = 'writeOnly' in schema && schema.writeOnly === true
-  return isSecret || Object.values(schema).some(holdsSecret)
+  return isSecret || (kind === 'json' && hasSecretPart(schema))
 }

@@ -1,21 +1,25 @@
+import { FrameReader, type FrameReceiver } from '../../core/rpc/ws/frame-reader.ts'
 import {
   CALL_BYTES,
   CREDIT,
   DATA,
   END,
   FAIL,
-  type FrameReceiver,
   GOAWAY,
+  MESSAGE_MAX_BYTES,
   METADATA_MAX_BYTES,
+  METADATA_TOO_LONG,
   MORE,
   PAYLOAD_MAX_BYTES,
   type ProtocolError,
-  protocolError,
   REPLY,
-  readFrames,
   readU32,
   STREAM,
   STREAM_ID_MAX,
+  TEXT_MESSAGE,
+  UNKNOWN_STREAM,
+  WRONG_ANSWER,
+  WRONG_END,
 } from '../../core/rpc/ws/frames.ts'
 import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
@@ -23,12 +27,6 @@ import { SentCall } from './sent-call.ts'
 
 /** What a message holds at most, unless one frame is longer. */
 const PACK_BYTES = 262_144
-const TEXT_MESSAGE = protocolError('text message')
-const NOT_FROM_CALLEE = protocolError('frame is not for callees to send')
-const WRONG_STREAM = protocolError('wrong stream id')
-const WRONG_METADATA = protocolError('metadata are too long')
-const WRONG_ANSWER = protocolError('answer does not fit the call')
-const WRONG_WINDOW = protocolError('window is overdrawn or too large')
 
 /** The socket under a connection. */
 export interface Socket {
@@ -50,6 +48,7 @@ export class Connection implements FrameReceiver<Bytes> {
   /** GOAWAY came, or the ids are used up: new calls need another connection. */
   leaving = false
   readonly #socket: Socket
+  readonly #reader = new FrameReader<Bytes>(this, { allocate: (bytes) => new Uint8Array(bytes) })
   readonly #calls = new Map<number, SentCall>()
   #lastId = 0
   #frames: Bytes[] = []
@@ -79,8 +78,7 @@ export class Connection implements FrameReceiver<Bytes> {
   /** Takes a message: bytes, or the text of a wrong one. */
   receive(message: Bytes | string): void {
     if (this.closed) return
-    const breach =
-      typeof message === 'string' ? TEXT_MESSAGE : readFrames(message, this, PAYLOAD_MAX_BYTES)
+    const breach = typeof message === 'string' ? TEXT_MESSAGE : this.#reader.read(message)
     if (breach !== undefined) this.#close(breach.code, breach.reason)
   }
 
@@ -111,8 +109,8 @@ export class Connection implements FrameReceiver<Bytes> {
     start: number,
     end: number,
   ): ProtocolError | undefined {
-    if (type === GOAWAY) return id === 0 ? this.#onGoaway(readU32(bytes, start)) : WRONG_STREAM
-    if (id === 0 || id > this.#lastId) return WRONG_STREAM
+    if (type === GOAWAY) return id === 0 ? this.#onGoaway(readU32(bytes, start)) : UNKNOWN_STREAM
+    if (id === 0 || id > this.#lastId) return UNKNOWN_STREAM
     const call = this.#calls.get(id)
     switch (type) {
       case REPLY:
@@ -124,23 +122,21 @@ export class Connection implements FrameReceiver<Bytes> {
         if (call === undefined) return undefined
         if (!call.streams) return WRONG_ANSWER
         call.start()
-        return call.receiveData(bytes.slice(start, end)) ? undefined : WRONG_WINDOW
+        return call.receiveData(bytes.slice(start, end))
       case END:
         if (call?.streams === false) return WRONG_ANSWER
         call?.finish()
         return undefined
       case CREDIT:
-        return call === undefined || call.receiveCredit(readU32(bytes, start))
-          ? undefined
-          : WRONG_WINDOW
+        return call?.receiveCredit(readU32(bytes, start))
       default:
-        return NOT_FROM_CALLEE
+        return WRONG_END
     }
   }
 
   #onReply(call: SentCall | undefined, flags: number, payload: Bytes): ProtocolError | undefined {
     const length = readU32(payload, 0)
-    if (length > METADATA_MAX_BYTES || length + 4 > payload.length) return WRONG_METADATA
+    if (length > METADATA_MAX_BYTES || length + 4 > payload.length) return METADATA_TOO_LONG
     if (call === undefined) return undefined
     const begins = (flags & MORE) !== 0
     if (call.started || (begins && (!call.streams || payload.length > 4 + length)))
@@ -175,7 +171,8 @@ export class Connection implements FrameReceiver<Bytes> {
     const message = join(this.#frames)
     this.#frames = []
     this.#packedBytes = 0
-    this.#socket.send(message)
+    for (let at = 0; at < message.length; at += MESSAGE_MAX_BYTES)
+      this.#socket.send(message.subarray(at, at + MESSAGE_MAX_BYTES))
   }
 }
 

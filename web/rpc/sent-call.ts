@@ -1,14 +1,13 @@
 import {
-  frameCost,
-  PAYLOAD_MAX_BYTES,
-  WINDOW_BYTES,
-  WINDOW_MAX_BYTES,
-} from '../../core/rpc/ws/frames.ts'
+  type CallWindows,
+  consumeBody,
+  openWindows,
+  receiveBody,
+  receiveCredit,
+} from '../../core/rpc/ws/flow-control.ts'
+import { frameCost, PAYLOAD_MAX_BYTES, type ProtocolError } from '../../core/rpc/ws/frames.ts'
 import { CallError, type Fields } from './call-error.ts'
 import { type Bytes, formatCancel, formatCredit, formatData, formatEnd } from './frames.ts'
-
-/** What is consumed before the other end is told. */
-const CREDIT_BYTES = 65_536
 
 /** What a call needs of its connection. */
 export interface Carrier {
@@ -18,7 +17,10 @@ export interface Carrier {
 }
 
 /** One call on a connection: its two windows, and the bodies that came and were not taken yet. */
-export class SentCall {
+export class SentCall implements CallWindows {
+  sendWindow = 0
+  receiveWindow = 0
+  consumedBytes = 0
   readonly id: number
   readonly service: string
   /** It takes a stream. */
@@ -32,9 +34,6 @@ export class SentCall {
   started = false
   readonly #carrier: Carrier
   #sends: boolean
-  #sendWindow = WINDOW_BYTES
-  #receiveWindow = WINDOW_BYTES
-  #consumed = 0
   readonly #bodies: Bytes[] = []
   readonly #waiting = new Set<() => void>()
   #deadline: ReturnType<typeof setTimeout> | undefined
@@ -54,6 +53,7 @@ export class SentCall {
       readonly timeoutMs: number
     },
   ) {
+    openWindows(this)
     this.#carrier = carrier
     this.id = id
     this.service = service
@@ -72,11 +72,11 @@ export class SentCall {
       const detail = `message must be at most ${PAYLOAD_MAX_BYTES} bytes, got ${body.length}`
       throw new CallError(this.service, 413, detail)
     }
-    while (this.#sends && !this.over && this.#sendWindow <= 0) await this.#change()
+    while (this.#sends && !this.over && this.sendWindow <= 0) await this.#change()
     if (this.error !== undefined) throw this.error
     if (this.over || !this.#sends)
       throw new CallError(this.service, 409, 'the call has ended: nothing more is sent')
-    this.#sendWindow -= frameCost(body.length)
+    this.sendWindow -= frameCost(body.length)
     this.#carrier.post(formatData(this.id, body))
   }
 
@@ -100,7 +100,7 @@ export class SentCall {
     for (;;) {
       const body = this.#bodies.shift()
       if (body !== undefined) {
-        this.#consume(frameCost(body.length))
+        this.#consume(body.length)
         return body
       }
       if (this.error !== undefined) throw this.error
@@ -122,21 +122,20 @@ export class SentCall {
     this.#wake()
   }
 
-  /** A body of a stream; false: it overdraws the window. */
-  receiveData(body: Bytes): boolean {
-    if (this.#receiveWindow <= 0) return false
-    this.#receiveWindow -= frameCost(body.length)
+  /** A body of a stream came. Returns a breach of the protocol. */
+  receiveData(body: Bytes): ProtocolError | undefined {
+    const breach = receiveBody(this, body.length)
+    if (breach !== undefined) return breach
     this.#bodies.push(body)
     this.#wake()
-    return true
+    return undefined
   }
 
-  /** False: the window would grow beyond its limit. */
-  receiveCredit(bytes: number): boolean {
-    this.#sendWindow += bytes
-    if (this.#sendWindow > WINDOW_MAX_BYTES) return false
-    this.#wake()
-    return true
+  /** More may be sent. Returns a breach of the protocol. */
+  receiveCredit(bytes: number): ProtocolError | undefined {
+    const breach = receiveCredit(this, bytes)
+    if (breach === undefined) this.#wake()
+    return breach
   }
 
   /** The one body of a reply, behind which nothing comes. */
@@ -161,12 +160,9 @@ export class SentCall {
     this.finish()
   }
 
-  #consume(cost: number): void {
-    this.#consumed += cost
-    if (this.#consumed < CREDIT_BYTES || this.over) return
-    this.#carrier.post(formatCredit(this.id, this.#consumed))
-    this.#receiveWindow += this.#consumed
-    this.#consumed = 0
+  #consume(bytes: number): void {
+    const credit = this.over ? 0 : consumeBody(this, bytes)
+    if (credit > 0) this.#carrier.post(formatCredit(this.id, credit))
   }
 
   #change(): Promise<void> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { toBackOffMs, toJittered } from '../../../lib/async/backoff.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 import type { Answer } from './http/client.ts'
 import { createConsulError, isConsulError } from './http/errors.ts'
@@ -219,8 +220,9 @@ class Query implements BlockingQuery {
     this.#index = 0n
     this.#wait = createPacer(pace)
     const denied = kindOf(this.#failure) === 'refusal'
-    const backOffMs = Math.min(pace.maxRetryMs, pace.retryMs * 2 ** Math.min(this.#failures++, 20))
-    await pause(toJittered(denied ? pace.deniedMs : backOffMs, 0.5), signal)
+    const range = { minMs: pace.retryMs, maxMs: pace.maxRetryMs }
+    const backOffMs = toBackOffMs(this.#failures++, range)
+    await pause(denied ? toJittered(pace.deniedMs, 0.5) : backOffMs, signal)
   }
 
   #report(reason: Error | undefined): void {
@@ -254,11 +256,6 @@ function toDigest({ chunks, filtered }: Answer): string {
   const hash = createHash('sha1')
   for (const chunk of chunks) hash.update(chunk)
   return hash.update(String(filtered)).digest('base64')
-}
-
-/** Less by up to `share` of it, so that many do not come together. */
-function toJittered(value: number, share: number): number {
-  return value * (1 - share * Math.random())
 }
 
 /** @throws {Error} when it was stopped meanwhile. */

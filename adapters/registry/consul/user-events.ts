@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isServiceName } from '../../../core/registry/service-name.ts'
+import { createBackOff } from '../../../lib/async/backoff.ts'
 import { type Answer, type ConsulClient, joinChunks } from './http/client.ts'
 import { isConsulError } from './http/errors.ts'
 import { isRecord, readText } from './http/json.ts'
@@ -35,7 +36,7 @@ const MAX_QUEUED = 1000
 /** Seconds a question may wait at Consul. */
 const WAIT_SECONDS = 60
 const LATE_MS = 6000
-const [RETRY_MS, MAX_RETRY_MS] = [100, 10_000]
+const RETRY = { minMs: 100, maxMs: 10_000 }
 /** Pause after a refusal. */
 const DENIED_MS = 60_000
 
@@ -94,7 +95,8 @@ export function createAnnouncements(
   async function hear(): Promise<void> {
     let index: string | undefined
     let last = ''
-    for (let failures = 0; ; ) {
+    const backOff = createBackOff(RETRY)
+    for (;;) {
       try {
         const answer = await ask(index)
         const events = readEvents(answer)
@@ -105,13 +107,12 @@ export function createAnnouncements(
             for (const name of names) if (isServiceName(name)) onMessage(name)
         last = events.at(-1)?.id ?? ''
         index = answer.index
-        failures = 0
+        backOff.reset()
         await delay(GAP_MS, undefined, { signal, ref: false })
       } catch (error) {
         if (signal.aborted) return
-        const backOffMs = Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** failures++)
         const isDenied = isConsulError(error) && error.denied
-        await delay(isDenied ? DENIED_MS : backOffMs, undefined, { signal, ref: false })
+        await delay(isDenied ? DENIED_MS : backOff.next(), undefined, { signal, ref: false })
       }
     }
   }

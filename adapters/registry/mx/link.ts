@@ -1,6 +1,7 @@
 import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Channel } from '../../../core/rpc/ws/channel.ts'
+import { createBackOff } from '../../../lib/async/backoff.ts'
 import { formatToken, maySignAnew, WatchCall } from './calls.ts'
 
 export interface LinkOptions {
@@ -34,9 +35,7 @@ export interface Link {
   readonly fail: (reason: GatewayError) => void
 }
 
-/** Back-off between two attempts, doubled up to the second, and jittered: all clients lose their registry at once. */
-const RETRY_MIN_MS = 100
-const RETRY_MAX_MS = 5000
+const RETRY = { minMs: 100, maxMs: 5000 }
 /** A watch that stood this long was a good one: the next back-off is short again. */
 const GOOD_MS = 5000
 
@@ -58,7 +57,7 @@ export function createLink(options: LinkOptions): Link {
   let lost = false
   let isOut = false
   let openedMs = 0
-  let attempts = 0
+  const backOff = createBackOff(RETRY)
   /** Of the attempt's time limit, or of the back-off. */
   let timer: NodeJS.Timeout | undefined
   let opening = createOpening()
@@ -123,13 +122,12 @@ export function createLink(options: LinkOptions): Link {
   }
 
   function fail(error: GatewayError): void {
-    if (isOpen && performance.now() - openedMs > GOOD_MS) attempts = 0
+    if (isOpen && performance.now() - openedMs > GOOD_MS) backOff.reset()
     drop()
     lost = true
     const { reject } = opening
     opening = createOpening()
-    const delayMs = Math.min(RETRY_MIN_MS * 2 ** Math.min(attempts++, 10), RETRY_MAX_MS)
-    timer = setTimeout(attempt, delayMs * (0.5 + Math.random() / 2)).unref()
+    timer = setTimeout(attempt, backOff.next()).unref()
     reject(error)
     if (isOut) return
     isOut = true
@@ -158,7 +156,7 @@ export function createLink(options: LinkOptions): Link {
       wanted = request
       drop()
       if (request !== undefined) return attempt()
-      attempts = 0
+      backOff.reset()
       lost = false
       opening.resolve()
       opening = createOpening()

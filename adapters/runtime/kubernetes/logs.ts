@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { LogLine, LogQuery } from '../../../core/contracts/runtime.ts'
+import { settlesWithin } from '../../../lib/async/timeout.ts'
 import type { Cluster } from '../../kubernetes/cluster.ts'
 import { explain, toRetryMs } from '../../kubernetes/failures.ts'
 import { ApiError, get } from '../../kubernetes/request.ts'
@@ -155,7 +155,7 @@ async function* followPod(
       // Tried again below: the API server may be away.
     }
     const pauseMs = toRetryMs(undefined, failures++, FIRST_RETRY_MS)
-    await Promise.race([changed, delay(pauseMs, undefined, { signal }).catch(() => {})])
+    await settlesWithin(changed, pauseMs)
   }
 }
 

@@ -9,7 +9,7 @@ import {
   toCgroupFolder,
   tryCreateCgroup,
 } from '../../../lib/process/cgroup.ts'
-import type { RuntimeLog } from './runtime-context.ts'
+import type { RuntimeLog } from './runtime-log.ts'
 
 /** The control group of an instance. */
 export interface InstanceCgroup extends Cgroup {

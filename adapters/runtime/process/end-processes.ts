@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { settlesWithin } from '../../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../../lib/async/timeout.ts'
 import { readProcesses, signal } from '../../../lib/process/processes.ts'
 
 /** How long what was killed takes to be gone, at most. */

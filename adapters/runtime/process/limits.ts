@@ -1,6 +1,6 @@
 import type { Resources } from '../../../core/contracts/runtime.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
-import type { RuntimeLog } from './runtime-context.ts'
+import type { RuntimeLog } from './runtime-log.ts'
 
 /** Turns the words of a program into those that run it with limits. */
 export type Confine = (words: readonly string[], dataBytes: number | undefined) => string[]

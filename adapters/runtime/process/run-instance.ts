@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Workload } from '../../../core/contracts/runtime.ts'
-import { settlesWithin } from '../../../lib/async/settles-within.ts'
+import { settlesWithin, untilAborted } from '../../../lib/async/timeout.ts'
 import { killByEnv } from '../../../lib/process/kill-by-env.ts'
 import { followTree, killTree } from '../../../lib/process/kill-tree.ts'
 import { listUsers } from '../../../lib/process/sandbox/list-users.ts'
@@ -117,7 +117,7 @@ async function attend(copy: Copy, life: InstanceLife, world: RuntimeContext): Pr
     },
   })
   const readying = becomeReady()
-  const early = await Promise.race([exit, whenAborted(over)])
+  const early = await untilAborted(exit, over)
   ending.abort()
   life.onLeaving()
   if (early === undefined && !isExcessive) {
@@ -154,13 +154,6 @@ async function attend(copy: Copy, life: InstanceLife, world: RuntimeContext): Pr
 /** Calls that take too long, or a registry that is away, do not keep it. */
 export async function inTime(done: Promise<void>, timeoutMs: number): Promise<void> {
   await settlesWithin(done, timeoutMs).catch(() => {})
-}
-
-function whenAborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined)
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
-  })
 }
 
 function toExit(code: number | null, signal: NodeJS.Signals | null): string {

@@ -1,14 +1,11 @@
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
-import type { PluginLog } from '../../../core/plugin/define.ts'
 import type { Isolation } from '../../../lib/process/sandbox/sandbox.ts'
 import type { Watchdog } from '../../../lib/process/watchdog.ts'
 import type { OpenCgroup } from './cgroups.ts'
 import type { InstanceRegistrar } from './instance-registrar.ts'
 import type { Confine } from './limits.ts'
 import type { LogFiles, LogRoom } from './logs/log-files.ts'
-
-/** Where the runtime tells operators what they should know. */
-export type RuntimeLog = Pick<PluginLog, 'info' | 'warn'>
+import type { RuntimeLog } from './runtime-log.ts'
 
 /** Bounds of what the runtime runs, and its patience. */
 export interface ProcessLimits {

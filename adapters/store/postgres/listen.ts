@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { StoreListener } from '../../../core/contracts/store.ts'
 import { createBackOff } from '../../../lib/async/backoff.ts'
-import { withTimeout } from '../../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../../lib/async/timeout.ts'
 import type { DedicatedConnection } from './client/connections.ts'
 import { unpackEvents } from './events.ts'
 

@@ -1,5 +1,5 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { settlesWithin } from '../../../lib/async/settles-within.ts'
+import { settlesWithin } from '../../../lib/async/timeout.ts'
 import type { OtlpLibraries } from './libraries.ts'
 
 export interface SpanQueueOptions {

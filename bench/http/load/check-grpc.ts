@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type IncomingHttpHeaders } from 'node:http2'
-import type { Scenario } from '../scenarios.ts'
+import type { Scenario } from '../scenario.ts'
 
 /**
  * Makes one call over HTTP/2: load sees statuses of HTTP alone, and errors of gRPC come with 200.

@@ -1,4 +1,5 @@
-import { type BalanceOptions, createBalancer } from '../../../core/upstream/balance/balancer.ts'
+import { createBalancer } from '../../../core/upstream/balance/balancer.ts'
+import type { BalanceOptions } from '../../../core/upstream/balance/policy.ts'
 import { BenchExchange } from '../bench-exchange.ts'
 import { createDirectory, createService } from '../gateway-parts.ts'
 import type { Micro } from '../micro.ts'

@@ -1,7 +1,7 @@
 import { OutgoingCall } from '../../../core/rpc/call.ts'
 import type { FrameSocket } from '../../../core/rpc/ws/frame-socket.ts'
 import { FrameWriter } from '../../../core/rpc/ws/frame-writer.ts'
-import { MESSAGE_MAX_BYTES } from '../../../core/rpc/ws/frames.ts'
+import { PAYLOAD_MAX_BYTES } from '../../../core/rpc/ws/frames.ts'
 
 /** What a gateway tells a service of a browser's request. */
 export const METADATA = 'user-agent: Mozilla/5.0\r\naccept: */*\r\nx-request-id: req-1f3-2a\r\n'
@@ -39,7 +39,7 @@ export class LastMessage implements FrameSocket {
 /** A message of `count` frames of one length, in memory of its own. */
 export function packFrames(count: number, write: (writer: FrameWriter) => void): Buffer {
   const socket = new LastMessage()
-  const writer = new FrameWriter(socket, MESSAGE_MAX_BYTES)
+  const writer = new FrameWriter(socket, PAYLOAD_MAX_BYTES)
   for (let i = 0; i < count; i++) write(writer)
   writer.flush()
   return Buffer.from(socket.last)

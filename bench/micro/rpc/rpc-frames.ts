@@ -1,6 +1,7 @@
 import { ClientConnection } from '../../../core/rpc/ws/client-connection.ts'
+import { FrameReader } from '../../../core/rpc/ws/frame-reader.ts'
 import { FrameWriter } from '../../../core/rpc/ws/frame-writer.ts'
-import { HEADER_BYTES, MESSAGE_MAX_BYTES, readFrames } from '../../../core/rpc/ws/frames.ts'
+import { HEADER_BYTES, PAYLOAD_MAX_BYTES } from '../../../core/rpc/ws/frames.ts'
 import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
 import type { Micro } from '../micro.ts'
 import {
@@ -18,8 +19,11 @@ const CALLS = 64
 const parts = new BenchCall()
 const calls = packFrames(CALLS, (writer) => writer.call(1, 0, 10_000, parts))
 const replies = packFrames(CALLS, (writer) => writer.reply(1, 0, REPLY_METADATA, REPLY_BODY))
-const writer = new FrameWriter(new LastMessage(), MESSAGE_MAX_BYTES)
-const ignore = { closed: false, onFrame: () => undefined }
+const writer = new FrameWriter(new LastMessage(), PAYLOAD_MAX_BYTES)
+const reader = new FrameReader<Buffer>(
+  { closed: false, onFrame: () => undefined },
+  { allocate: Buffer.alloc },
+)
 
 const server = new ServerConnection((call) => call.reply(REPLY_METADATA, REPLY_BODY))
 server.open(new LastMessage())
@@ -34,7 +38,7 @@ const micro: Micro = {
     'encode a CALL': () => writer.call(1, 0, 10_000, parts),
     'encode a REPLY': () => writer.reply(1, 0, REPLY_METADATA, REPLY_BODY),
     [`find ${CALLS} frames in ${calls.length - CALLS * HEADER_BYTES} bytes`]: () =>
-      readFrames(calls, ignore, MESSAGE_MAX_BYTES),
+      reader.read(calls),
     [`serve ${CALLS} calls of a message`]: () => {
       renumberFrames(calls, CALLS, serverId)
       serverId += CALLS

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createBackOff } from '../../../lib/async/backoff.ts'
-import { withTimeout } from '../../../lib/async/with-timeout.ts'
+import { withTimeout } from '../../../lib/async/timeout.ts'
 
 export interface ResilientWatchOptions<T> {
   /** Begins the watch; it ends by `signal` only, or throws. */

@@ -71,12 +71,13 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
     this.#begin = begin
     this.#lane = lane
     stream.on('error', () => {})
+    // A request that its client takes back needs no turn, and counts at once.
+    stream.on('close', () => this.start())
     watchUnread(this)
   }
 
   start(): void {
-    this.#leave()
-    this.#begin()
+    if (this.#leave()) this.#begin()
   }
 
   refuse(): void {
@@ -94,9 +95,10 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
     this.refuse()
   }
 
-  #leave(): void {
-    this.#lane.delete(this)
+  /** @returns whether it still waited. */
+  #leave(): boolean {
     unwatchUnread(this)
     countBuffered(this, 0)
+    return this.#lane.delete(this)
   }
 }

@@ -1,8 +1,9 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_ID, GatewayError } from '../../errors.ts'
-import { Exchange, type Peer, type TunnelTarget } from '../../exchange.ts'
+import { Exchange } from '../../exchange.ts'
 import { HeaderList } from '../../http/headers.ts'
 import { LONG_REPLY_BYTES } from '../../limits/memory-budget.ts'
+import type { Peer } from '../../request/incoming-request.ts'
 import { STALL_TIMEOUT_MS } from '../limits.ts'
 import type { RequestValidator } from '../request-validator.ts'
 import { uploads, type WatchedUpload } from '../upload-watchdog.ts'
@@ -15,6 +16,7 @@ import {
   type SocketReceiver,
 } from '../websocket/session.ts'
 import type { TunnelStream } from '../websocket/tunnel-stream.ts'
+import type { TunnelTarget } from '../websocket/tunnel-target.ts'
 import { NodeAcceptedSocket, openWebSocket } from './accepted-socket.ts'
 import type { NodeConnection } from './connection.ts'
 import { openTunnel } from './tunnel.ts'

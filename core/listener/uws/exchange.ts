@@ -1,6 +1,6 @@
 // One file, though long: a reply, its holding back and its client's pause share the state of one exchange.
 
-import { Exchange, type TunnelTarget } from '../../exchange.ts'
+import { Exchange } from '../../exchange.ts'
 import type { HeaderList } from '../../http/headers.ts'
 import { LONG_REPLY_BYTES } from '../../limits/memory-budget.ts'
 import { type PeerAddresses, toAddress } from '../peer-addresses.ts'
@@ -10,6 +10,7 @@ import { LOOKS, uploads, type WatchedUpload } from '../upload-watchdog.ts'
 import { INTERNAL_ERROR } from '../websocket/close-codes.ts'
 import { upgradeRequired, validateHandshake } from '../websocket/handshake.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from '../websocket/session.ts'
+import type { TunnelTarget } from '../websocket/tunnel-target.ts'
 import { type DeferredReply, deferReply, deferUntilNextTick, tick } from './deferred-replies.ts'
 import { readOn, switchBy } from './pause.ts'
 import type { SocketOwner } from './peer.ts'

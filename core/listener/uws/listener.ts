@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { isPrintable } from '../header-value.ts'
 import type { CreateListener, Listener, ListenerOptions } from '../listener.ts'
 import { PeerAddresses } from '../peer-addresses.ts'
-import { claimPort } from '../probe-port.ts'
+import { probePort } from '../probe-port.ts'
 import { RequestValidator } from '../request-validator.ts'
 import { MESSAGE_MAX_BYTES } from '../websocket/session.ts'
 import { type Life, UwsExchange } from './exchange.ts'
@@ -192,7 +192,7 @@ function createPlainApp(uws: Uws, setup: AppSetup): { app: App; close: () => voi
  */
 async function listen(app: App, options: ListenerOptions): Promise<ListenSocket> {
   const { host, shared = false } = options
-  const port = shared ? options.port : await claimPort(host, options.port)
+  const port = shared ? options.port : await probePort(host, options.port)
   return new Promise((resolve, reject) => {
     app.listen(host, port, LISTEN_SHARED, (socket) => {
       if (socket) resolve(socket)

@@ -22,15 +22,18 @@ export function toPayloadMaxBytes(maxMessageBytes: number): number {
 }
 
 /**
- * WebSockets of one client at a time with which its unfinished messages take at most a quarter of the memory.
+ * WebSockets of one client at a time.
  *
+ * @param setting `auto`: as many as take at most a quarter of the memory with unfinished messages.
  * @param maxMessageBytes longest message accepted.
  * @param memoryBytes of the process.
  */
 export function toClientSocketsMax(
+  setting: number | 'auto',
   maxMessageBytes: number,
   memoryBytes: number = toMemoryBytes(),
 ): number {
+  if (setting !== 'auto') return setting
   const sockets = Math.floor((memoryBytes * MEMORY_SHARE) / toPayloadMaxBytes(maxMessageBytes))
   return Math.max(sockets, LEAST_SOCKETS)
 }

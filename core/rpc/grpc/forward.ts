@@ -3,10 +3,22 @@
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
 import { tickNow } from '../../../lib/time/tick-clock.ts'
 import { GatewayError } from '../../errors.ts'
-import type { Exchange, Peer } from '../../exchange.ts'
+import type { Exchange } from '../../exchange.ts'
 import type { HeaderList } from '../../http/headers.ts'
 import { bodyMemory } from '../../limits/memory-budget.ts'
 import { beginWait, endWait, type WaitingReply } from '../../limits/waiting-replies.ts'
+import type { Peer } from '../../request/incoming-request.ts'
+import {
+  type AttemptFailure,
+  type Attempts,
+  beginAttempt,
+  endAttempt,
+  mayRetry,
+  pickNode,
+  recordFailure,
+  recordStatus,
+  recordSuccess,
+} from '../../upstream/attempts.ts'
 import { toNoNode } from '../../upstream/balance/no-node.ts'
 import type { FailureKind, UpstreamFailure } from '../../upstream/call.ts'
 import { describeConnectFault } from '../../upstream/connect-error.ts'
@@ -17,7 +29,7 @@ import {
   STREAM_WINDOW_BYTES,
 } from '../../upstream/http2/connection.ts'
 import type { UpstreamNode } from '../../upstream/node-health.ts'
-import { canTryAnother } from '../../upstream/tried-nodes.ts'
+import type { Upstream } from '../../upstream/upstream.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatGrpcTimeout, readWireTimeout } from '../timeout.ts'
 import { Base64Reader } from './base64-reader.ts'
@@ -66,21 +78,23 @@ function refuseForm({ route, httpVersion }: Exchange): GatewayError {
 }
 
 /** One call on its way to a backend and back: the peer of the exchange, and the call on the connection. */
-class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
+class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   readonly bodyless: boolean
   resent = false
   deadlineMs = 0
   timedNext: Timed['timedNext'] = undefined
   timedPrev: Timed['timedPrev'] = undefined
+  readonly upstream: Upstream | undefined
+  node: UpstreamNode | undefined = undefined
+  attempts = 0
+  tried: UpstreamNode[] | undefined = undefined
+  inFlight = false
   readonly #x: Exchange
   readonly #wire: Wire
   readonly #base64: Base64Reader | undefined
   /** Milliseconds the client gives it; 0: as long as it likes. */
   readonly #timeoutMs: number
   #fields: OutgoingHttpHeaders | undefined = undefined
-  #node: UpstreamNode | undefined = undefined
-  /** Nodes that have not served it. */
-  #tried: UpstreamNode[] = []
   #stream: ClientHttp2Stream | undefined = undefined
   /** What was sent of the body; undefined: too much to send it again. */
   #kept: Uint8Array[] | undefined = []
@@ -92,7 +106,6 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   #trailers: HeaderList | undefined = undefined
   /** The reply ended without trailers. */
   #ended = false
-  #over = false
 
   constructor(x: Exchange, wire: Wire) {
     this.#x = x
@@ -104,6 +117,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
     // Whether it is a stream of requests is not known here.
     x.patient = true
     x.beforeProxy?.(x)
+    this.upstream = x.upstream
   }
 
   start(): void {
@@ -115,14 +129,14 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   get fields(): OutgoingHttpHeaders {
     this.#fields ??= toGrpcFields(this.#x, this.#wire)
     // Of this attempt: nodes of a service need not be alike.
-    this.#fields[':scheme'] = this.#node!.secure ? 'https' : 'http'
+    this.#fields[':scheme'] = this.node!.secure ? 'https' : 'http'
     if (this.#timeoutMs > 0) this.#fields['grpc-timeout'] = formatGrpcTimeout(deadlines.left(this))
     return this.#fields
   }
 
   #attempt(): void {
     const x = this.#x
-    const node = x.upstream!.pick(x, this.#node, this.#tried)
+    const node = pickNode(this, x)
     const pool = node?.http2
     if (node === undefined || pool === undefined) {
       const { service } = x.route!
@@ -133,11 +147,10 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
     }
     // No body yet: until there is a stream another node may be tried.
     x.watch(this)
-    this.#node = node
     this.resent = false
     x.node = node.id
     this.#trace(node)
-    node.active++
+    beginAttempt(this, node)
     pool.dispatch(this)
   }
 
@@ -152,7 +165,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   // From the client
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
-    if (this.#over) return
+    if (!this.inFlight) return
     const bytes =
       this.#base64 === undefined ? Uint8Array.prototype.slice.call(chunk) : this.#base64.read(chunk)
     if (bytes === undefined || (last && this.#base64?.isWhole === false)) {
@@ -168,15 +181,15 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
 
   onDrain(): void {
     endWait(this)
-    if (!this.#over) this.#stream?.resume()
+    if (this.inFlight) this.#stream?.resume()
   }
 
   onAbort(): void {
-    if (!this.#over) this.#cancel()
+    if (this.inFlight) this.#cancel()
   }
 
   onRevoke(error: GatewayError): void {
-    if (this.#over) return
+    if (!this.inFlight) return
     this.#cancel()
     this.#refuse(error)
   }
@@ -194,7 +207,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
     const x = this.#x
     if (isOwn) {
       this.#failed('timeout', 'the backend did not answer in time')
-      x.upstream!.failed(this.#node!, 'gateway')
+      recordFailure(this, 'gateway')
     }
     this.#cancel()
     const detail = isOwn ? 'the backend did not answer in time' : 'the time for the call is over'
@@ -241,17 +254,18 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   }
 
   onFailure({ kind, detail, collateral }: UpstreamFailure): void {
-    if (this.#over) return
+    if (!this.inFlight) return
     const x = this.#x
     this.#failed(kind, detail)
-    const node = this.#leave()
+    this.#leave()
     const { service } = x.route!
     if (kind === 'malformed') {
       const wrong = `the fields of the request cannot be sent over HTTP/2: ${detail}`
       return this.#refuse(new GatewayError(service, 400, wrong))
     }
-    if (!collateral && kind !== 'full') x.upstream!.failed(node, 'connect')
-    if (this.#goOn(node)) return
+    const failure = kind === 'full' ? 'unsent' : 'connect'
+    recordFailure(this, failure, !collateral)
+    if (this.#retry(failure)) return
     if (kind === 'full')
       return this.#refuse(new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] }))
     const reason = describeConnectFault(detail, 'the backend')
@@ -260,7 +274,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
 
   /** Whether a stream is still that of the call. */
   #isOf(stream: ClientHttp2Stream): boolean {
-    return !this.#over && this.#stream === stream
+    return this.inFlight && this.#stream === stream
   }
 
   #keep(bytes: Uint8Array): void {
@@ -312,12 +326,12 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
 
   /** Some of the request waits to be sent: the backend takes some of it in time, again and again. */
   #awaitSending(): void {
-    this.#limit(this.#node!.http2!.idleTimeoutMs)
+    this.#limit(this.node!.http2!.idleTimeoutMs)
   }
 
   /** The backend's turn: it answers in time. */
   #awaitHead(): void {
-    this.#limit(this.#node!.http2!.replyTimeoutMs)
+    this.#limit(this.node!.http2!.replyTimeoutMs)
   }
 
   /** The call has so long for what comes next, unless the client has set a time for all of it. */
@@ -339,15 +353,15 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
     const error = rejectHead(headers, service)
     if (error !== undefined) {
       this.#failed('malformed', String(error.cause))
-      if (error.code !== 401 && error.code !== 403) x.upstream!.failed(this.#node!, 'gateway')
+      if (error.code !== 401 && error.code !== 403) recordFailure(this, 'gateway')
       this.#cancel()
       return this.#refuse(error)
     }
     const head = toReplyHead(headers, this.#wire)
-    const cookie = x.upstream!.replyCookie?.(x, this.#node!)
+    const cookie = this.upstream!.replyCookie?.(x, this.node!)
     if (cookie !== undefined) head.append('set-cookie', cookie)
     if (isWhole) return this.#finishWhole(head)
-    x.upstream!.succeeded(this.#node!)
+    recordSuccess(this)
     const stream = this.#stream!
     x.start(200, head, -1)
     stream.on('data', (chunk: Buffer) => {
@@ -368,7 +382,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
     if (this.#wire.protocol !== 'grpc') {
       this.#x.start(200, head, -1)
       // A hook of the reply may have failed.
-      if (!this.#over) this.#finish(trailers)
+      if (this.inFlight) this.#finish(trailers)
       return
     }
     this.#judge(trailers)
@@ -390,11 +404,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   /** What the status of the call says about the node. */
   #judge(trailers: HeaderList): void {
     const { trace } = this.#x
-    const upstream = this.#x.upstream!
     const status = trailers.get('grpc-status')!
     if (status !== '0') trace?.failed(status)
-    if (status === `${UNAVAILABLE}`) upstream.failed(this.#node!, 'status')
-    else upstream.succeeded(this.#node!)
+    recordStatus(this, status === `${UNAVAILABLE}` ? 503 : 200)
   }
 
   /** The stream ended before the reply did. */
@@ -404,33 +416,26 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
     const isLost = connection.lost
     const { code, detail } = describeLoss(stream, isLost, isUnserved, this.#ended)
     this.#failed('closed', detail)
-    const node = this.#leave()
+    this.#leave()
     const { service } = x.route!
-    if (isUnserved && this.#kept !== undefined) {
-      this.#over = false
-      this.#stream = undefined
-      if (!this.resent) {
+    if (isUnserved) {
+      const node = this.node!
+      if (this.#kept !== undefined && !this.resent) {
         this.#trace(node)
-        node.active++
+        beginAttempt(this, node)
         x.watch(this)
-        x.upstream!.retried()
         return node.http2!.resend(this)
       }
-      this.#over = true
-      if (this.#goOn(node)) return
-    }
-    if (!isUnserved && (isLost || this.#ended)) x.upstream!.failed(node, 'gateway')
+      recordFailure(this, 'unsent')
+      if (this.#retry('unsent')) return
+    } else if (isLost || this.#ended) recordFailure(this, 'gateway')
     this.#refuse(new GatewayError(service, code, detail))
   }
 
-  /** Tries another node, for a call this one has not served. */
-  #goOn(node: UpstreamNode): boolean {
-    const x = this.#x
-    this.#tried.push(node)
-    if (this.#kept === undefined || x.answered || !canTryAnother(x.upstream!, this.#tried))
+  /** Begins another attempt, if there may be one. */
+  #retry(failure: AttemptFailure): boolean {
+    if (this.#kept === undefined || this.#x.answered || !mayRetry(this, failure, false))
       return false
-    this.#over = false
-    x.upstream!.retried()
     this.#attempt()
     return true
   }
@@ -441,7 +446,6 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
    * @param isUnread the client would not read trailers either.
    */
   #refuse(error: GatewayError, isUnread = false): void {
-    this.#over = true
     deadlines.remove(this)
     const x = this.#x
     if (x.answered && x.streaming && !isUnread) endReply(x, this.#wire, toErrorTrailers(error))
@@ -459,29 +463,25 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply {
   /** Nobody waits for the reply. */
   #cancel(): void {
     const stream = this.#stream
-    const { http2 } = this.#end()
-    if (stream === undefined) http2!.cancel(this)
+    this.#end()
+    if (stream === undefined) this.node!.http2!.cancel(this)
     else stream.close(CANCEL)
   }
 
-  /** The call is over; says on which node it was. */
-  #end(): UpstreamNode {
-    const node = this.#leave()
+  /** Ends the call. */
+  #end(): void {
+    this.#leave()
     deadlines.remove(this)
-    return node
   }
 
-  /** The attempt is over; says on which node it was. */
-  #leave(): UpstreamNode {
-    const node = this.#node!
-    this.#over = true
+  /** Ends the attempt. */
+  #leave(): void {
     endWait(this)
     if (this.#timeoutMs === 0) deadlines.remove(this)
     this.#stream = undefined
     this.#backlog = undefined
     this.#x.trace?.leave()
-    node.active--
-    return node
+    endAttempt(this)
   }
 }
 

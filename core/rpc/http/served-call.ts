@@ -1,8 +1,9 @@
 import { ByteBuffer } from '../../../lib/io/byte-buffer.ts'
 import { GatewayError } from '../../errors.ts'
-import type { Exchange, Peer } from '../../exchange.ts'
+import type { Exchange } from '../../exchange.ts'
 import { HeaderList } from '../../http/headers.ts'
 import { mayWait, rejectBody, rejectResponse } from '../../limits/memory-budget.ts'
+import type { Peer } from '../../request/incoming-request.ts'
 import {
   type CallReceiver,
   type CancelReason,

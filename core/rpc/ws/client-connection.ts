@@ -4,7 +4,10 @@ import { GatewayError } from '../../errors.ts'
 import type { Carrier, OutgoingCall } from '../call.ts'
 import { deadlines } from '../deadlines.ts'
 import { parseFail, toBadAnswer } from '../error-codec.ts'
-import { CallTable } from './call-table.ts'
+import { openWindows, receiveBody } from './flow-control.ts'
+import { FrameConnection, toBuffer } from './frame-connection.ts'
+import { createFrameMemory } from './frame-memory.ts'
+import { FrameReader, type FrameReceiver } from './frame-reader.ts'
 import type { FrameSocket } from './frame-socket.ts'
 import { FrameWriter } from './frame-writer.ts'
 import {
@@ -12,33 +15,24 @@ import {
   DATA,
   END,
   FAIL,
-  type FrameReceiver,
-  frameCost,
   GOAWAY,
   METADATA_MAX_BYTES,
+  METADATA_TOO_LONG,
   MORE,
   PAYLOAD_MAX_BYTES,
   type ProtocolError,
-  protocolError,
   REPLY,
-  readFrames,
   readU32,
   STREAM,
   STREAM_ID_MAX,
-  WINDOW_BYTES,
-  WINDOW_MAX_BYTES,
+  TEXT_MESSAGE,
+  UNKNOWN_STREAM,
+  WRONG_ANSWER,
+  WRONG_END,
 } from './frames.ts'
 
 /** Bytes that may wait for a slow service before new calls are refused. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
-
-const TEXT_MESSAGE = protocolError('message must be binary')
-const WRONG_END = protocolError('frame type is not for the callee')
-const UNKNOWN_STREAM = protocolError('stream id was never used')
-const WRONG_METADATA = protocolError('metadata is too long')
-const WRONG_ANSWER = protocolError('answer does not fit the call')
-const OVERDRAWN = protocolError('window is overdrawn')
-const WINDOW_TOO_LARGE = protocolError('window is too large')
 
 /** Who a connection belongs to. */
 export interface ClientOwner {
@@ -53,19 +47,16 @@ export interface ClientOwner {
 }
 
 /** The caller's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
-export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
-  closed = false
+export class ClientConnection
+  extends FrameConnection<OutgoingCall>
+  implements Carrier, FrameReceiver<Buffer>
+{
   /** It takes no more calls. */
   retired = false
   /** `clock.nowMs` of the last sign of life, or of when one began to be waited for. */
   lastSeenMs: number = clock.nowMs
-  readonly #socket: FrameSocket
   readonly #owner: ClientOwner
-  readonly #payloadMaxBytes: number
-  readonly #writer: FrameWriter
-  readonly #calls = new CallTable<OutgoingCall>()
-  /** Calls whose bodies the slow socket held up. */
-  #held = new Set<OutgoingCall>()
+  readonly #reader: FrameReader<Buffer>
   /** The service has said that it takes no more calls. */
   #isLeft = false
   #lastId: number
@@ -77,16 +68,13 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     payloadMaxBytes: number = PAYLOAD_MAX_BYTES,
     lastId = 0,
   ) {
-    this.#socket = socket
+    super(payloadMaxBytes)
+    this.socket = socket
+    this.writer = new FrameWriter(socket, payloadMaxBytes)
     this.#owner = owner
-    this.#payloadMaxBytes = payloadMaxBytes
-    this.#writer = new FrameWriter(socket, payloadMaxBytes)
+    const memory = createFrameMemory(() => this.terminate('too many unfinished frames'))
+    this.#reader = new FrameReader(this, memory, payloadMaxBytes)
     this.#lastId = lastId
-  }
-
-  /** Calls under way. */
-  get pending(): number {
-    return this.#calls.size
   }
 
   /** Sends a call at the end of this turn of the event loop. One that cannot be sent is told so before the method returns. */
@@ -97,18 +85,16 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
       call.onFail(refusal)
       return
     }
-    if (this.#writer.waitingBytes > WAITING_MAX_BYTES) {
+    if (this.writer.waitingBytes > WAITING_MAX_BYTES) {
       call.release()
       call.onLost('full', 'the service is slow to take calls')
       return
     }
-    if (this.#calls.size === 0) this.lastSeenMs = clock.nowMs
+    if (this.calls.size === 0) this.lastSeenMs = clock.nowMs
     const id = ++this.#lastId
     call.carrier = this
     call.id = id
-    call.sendWindow = WINDOW_BYTES
-    call.receiveWindow = WINDOW_BYTES
-    call.consumedBytes = 0
+    openWindows(call)
     call.held = false
     call.started = false
     call.answering = false
@@ -117,57 +103,43 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
       if (call.timedNext === undefined) deadlines.add(call, leftMs, call.sentMs)
       else leftMs = deadlines.left(call)
     }
-    this.#calls.add(id, call)
+    this.calls.add(id, call)
     // Not for an empty body: of a call without MORE that is a request.
     if (call.halfClosed && call.body.length > 0) call.more = false
     const flags = (call.more ? MORE : 0) | (call.stream ? STREAM : 0)
-    if (!this.#writer.call(id, flags, leftMs, call)) {
+    if (!this.writer.call(id, flags, leftMs, call)) {
       this.#take(call)
-      const detail = `request must be at most ${this.#payloadMaxBytes} bytes with its metadata`
+      const detail = `request must be at most ${this.payloadMaxBytes} bytes with its metadata`
       call.onFail(new GatewayError(call.service, 413, detail))
       this.#rest()
-    } else if (call.halfClosed && call.more) this.#writer.end(id)
+    } else if (call.halfClosed && call.more) this.writer.end(id)
     if (id === STREAM_ID_MAX) this.#retire()
   }
 
-  sendData(call: OutgoingCall, body: string | Uint8Array): boolean {
+  override sendData(call: OutgoingCall, body: string | Uint8Array): boolean {
     if (!call.more || call.halfClosed) throw new Error('no body may follow the last one')
-    if (call.sendWindow <= 0 || this.#writer.blocked) {
-      call.held = true
-      if (call.sendWindow > 0) this.#held.add(call)
-      return false
-    }
+    const { started } = call
+    // Before it is sent, which may lose the connection.
     call.started = true
-    const bytes = this.#writer.data(call.id, body)
-    if (bytes < 0) throw new RangeError(`body must be at most ${this.#payloadMaxBytes} bytes`)
-    call.sendWindow -= frameCost(bytes)
-    return true
+    const isSent = super.sendData(call, body)
+    if (!isSent) call.started = started
+    return isSent
   }
 
   endData(call: OutgoingCall): void {
     if (!call.more || call.halfClosed) return
     call.halfClosed = true
-    this.#writer.end(call.id)
-  }
-
-  consumed(call: OutgoingCall, bytes: number): void {
-    // Never more than was received, whatever the program says.
-    const owed = WINDOW_BYTES - call.receiveWindow
-    call.consumedBytes = Math.min(call.consumedBytes + frameCost(bytes), owed)
-    if (call.consumedBytes < WINDOW_BYTES / 2) return
-    this.#writer.credit(call.id, call.consumedBytes)
-    call.receiveWindow += call.consumedBytes
-    call.consumedBytes = 0
+    this.writer.end(call.id)
   }
 
   cancel(call: OutgoingCall): void {
-    this.#writer.cancel(call.id)
+    this.writer.cancel(call.id)
     this.#take(call)
     this.#rest()
   }
 
   expire(call: OutgoingCall): void {
-    this.#writer.cancel(call.id)
+    this.writer.cancel(call.id)
     this.#take(call)
     call.onLost('timeout', `no answer within ${call.timeoutMs} ms`)
     this.#rest()
@@ -175,32 +147,29 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
 
   /** Ends the connection; its calls are lost. */
   close(detail: string): void {
-    if (this.#lose(detail)) this.#socket.close(1000, '')
+    if (this.#lose(detail)) this.socket.close(1000, '')
   }
 
   /** Cuts the connection; its calls are lost. */
   terminate(detail: string): void {
-    if (this.#lose(detail)) this.#socket.terminate()
+    if (this.#lose(detail)) this.socket.terminate()
   }
 
   onMessage(data: Uint8Array, binary: boolean): void {
     if (this.closed) return
     this.lastSeenMs = clock.nowMs
     const bytes = toBuffer(data)
-    const breach = binary ? readFrames(bytes, this, this.#payloadMaxBytes) : TEXT_MESSAGE
+    const breach = binary ? this.#reader.read(bytes) : TEXT_MESSAGE
     if (breach === undefined) return
     if (this.#lose(`protocol error of the service: ${breach.reason}`)) {
-      this.#socket.close(breach.code, breach.reason)
+      this.socket.close(breach.code, breach.reason)
     }
   }
 
   onDrain(): void {
     if (this.closed) return
-    this.#writer.drained()
-    const held = this.#held
-    if (held.size === 0 || this.#writer.blocked) return
-    this.#held = new Set()
-    for (const call of held) this.#unhold(call)
+    this.writer.drained()
+    this.resumeCalls()
   }
 
   onClose(code: number, reason: string): void {
@@ -216,9 +185,9 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     end: number,
   ): ProtocolError | undefined {
     if (type === GOAWAY) return id === 0 ? this.#goAway(readU32(bytes, start)) : UNKNOWN_STREAM
-    const call = this.#calls.get(id)
+    const call = this.calls.get(id)
     if (call === undefined) return id === 0 || id > this.#lastId ? UNKNOWN_STREAM : undefined
-    if (id > this.#writer.sentCallId) return UNKNOWN_STREAM
+    if (id > this.writer.sentCallId) return UNKNOWN_STREAM
     switch (type) {
       case REPLY:
         return this.#reply(call, (flags & MORE) !== 0, bytes, start, end)
@@ -234,11 +203,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
       }
       case DATA:
         if (!call.stream) return WRONG_ANSWER
-        if (call.receiveWindow <= 0) return OVERDRAWN
-        call.receiveWindow -= frameCost(end - start)
-        call.answering = true
-        call.onData(bytes.subarray(start, end))
-        return undefined
+        return this.#data(call, bytes, start, end)
       case END:
         if (!call.stream) return WRONG_ANSWER
         this.#take(call)
@@ -246,13 +211,22 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
         this.#rest()
         return undefined
       case CREDIT:
-        call.sendWindow += readU32(bytes, start)
-        if (call.sendWindow > WINDOW_MAX_BYTES) return WINDOW_TOO_LARGE
-        this.#unhold(call)
-        return undefined
+        return this.credit(call, readU32(bytes, start))
       default:
         return WRONG_END
     }
+  }
+
+  protected override onCredit(call: OutgoingCall): void {
+    call.onCredit()
+  }
+
+  #data(call: OutgoingCall, bytes: Buffer, start: number, end: number): ProtocolError | undefined {
+    const breach = receiveBody(call, end - start)
+    if (breach !== undefined) return breach
+    call.answering = true
+    call.onData(bytes.subarray(start, end))
+    return undefined
   }
 
   #reply(
@@ -264,7 +238,7 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
   ): ProtocolError | undefined {
     const length = readU32(bytes, start)
     const bodyStart = start + 4 + length
-    if (length > METADATA_MAX_BYTES || bodyStart > end) return WRONG_METADATA
+    if (length > METADATA_MAX_BYTES || bodyStart > end) return METADATA_TOO_LONG
     if (call.answering) return WRONG_ANSWER
     const metadata = length === 0 ? '' : bytes.toString('latin1', start + 4, bodyStart)
     if (more) {
@@ -285,10 +259,9 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     if (this.#isLeft) return
     this.#isLeft = true
     this.#retire()
-    for (const call of this.#calls.list()) {
+    for (const call of this.calls.list()) {
       if (call.id <= lastId || call.carrier !== this) continue
-      this.#calls.delete(call.id)
-      this.#held.delete(call)
+      this.remove(call)
       call.carrier = undefined
       this.#giveBack(call)
     }
@@ -301,26 +274,14 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     call.onLost('unsent', 'the service takes no more calls')
   }
 
-  /** Lets a call send bodies again that had to wait. */
-  #unhold(call: OutgoingCall): void {
-    if (!call.held || call.sendWindow <= 0) return
-    if (this.#writer.blocked) {
-      this.#held.add(call)
-      return
-    }
-    call.held = false
-    call.onCredit()
-  }
-
   #take(call: OutgoingCall): void {
-    this.#calls.delete(call.id)
-    if (call.held) this.#held.delete(call)
+    this.remove(call)
     call.release()
   }
 
   /** Without calls a retired connection has no purpose. */
   #rest(): void {
-    if (this.#calls.size > 0 || this.closed) return
+    if (this.calls.size > 0 || this.closed) return
     if (this.retired) this.close('')
     else this.#owner.onIdle(this)
   }
@@ -335,13 +296,14 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
   #lose(detail: string): boolean {
     if (this.closed) return false
     this.closed = true
-    const { sentCallId } = this.#writer
-    this.#writer.close()
+    const { sentCallId } = this.writer
+    this.writer.close()
+    this.#reader.clear()
     this.#owner.onClosed(this)
-    const calls = this.#calls.list()
+    const calls = this.calls.list()
     for (const call of calls) {
       if (call.carrier !== this) continue
-      this.#calls.delete(call.id)
+      this.calls.delete(call.id)
       call.release()
       call.onLost(call.id > sentCallId ? 'unsent' : this.#isLeft ? 'stopped' : 'closed', detail)
     }
@@ -358,8 +320,4 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
     }
     return undefined
   }
-}
-
-function toBuffer(data: Uint8Array): Buffer {
-  return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
 }

@@ -11,6 +11,7 @@ import {
   FAIL,
   GOAWAY,
   HEADER_BYTES,
+  MESSAGE_MAX_BYTES,
   REPLY,
 } from './frames.ts'
 
@@ -38,9 +39,11 @@ export interface CallParts {
   readonly ascii: boolean
 }
 
-/** A packed message that waits for a slow socket. */
+/** Packed frames that wait for a slow socket. */
 interface Sealed {
   readonly memory: Memory
+  /** Bytes that were sent. */
+  readonly at: number
   readonly bytes: number
   readonly lastCallId: number
 }
@@ -160,21 +163,17 @@ export class FrameWriter {
     // Before it is sent: the socket may close, and whoever is told may write.
     this.#used = 0
     this.#memory = this.#own ?? (NOTHING as Memory)
-    this.sentCallId = this.#lastCallId
-    this.#send(memory, bytes)
+    this.#send(memory, 0, bytes, this.#lastCallId)
   }
 
   /** The socket takes more. */
   drained(): void {
     this.blocked = false
-    let next = 0
-    while (!this.blocked && next < this.#sealed.length) {
-      const { memory, bytes, lastCallId } = this.#sealed[next++]!
-      this.#sealedBytes -= bytes
-      this.sentCallId = lastCallId
-      this.#send(memory, bytes)
+    while (!this.blocked && this.#sealed.length > 0) {
+      const { memory, at, bytes, lastCallId } = this.#sealed.shift()!
+      this.#sealedBytes -= bytes - at
+      this.#send(memory, at, bytes, lastCallId)
     }
-    this.#sealed.splice(0, next)
     if (!this.blocked) this.flush()
   }
 
@@ -188,16 +187,25 @@ export class FrameWriter {
     this.#own = undefined
   }
 
-  #send(memory: Memory, bytes: number): void {
+  /** Sends frames in messages that are not too long. The messages after the one that blocks the socket wait. */
+  #send(memory: Memory, from: number, bytes: number, lastCallId: number): void {
+    this.sentCallId = lastCallId
+    let at = from
+    while (at < bytes && !this.blocked && !this.#closed) {
+      const end = Math.min(at + MESSAGE_MAX_BYTES, bytes)
+      if (!this.#socket.send(memory.subarray(at, end), true)) this.blocked = true
+      at = end
+    }
     if (this.#closed) return
-    const taken = this.#socket.send(memory.subarray(0, bytes), true)
-    if (memory !== this.#own && isPooled(memory.length)) releaseBuffer(memory)
-    if (!taken) this.blocked = true
+    if (at < bytes) {
+      this.#sealed.unshift({ memory, at, bytes, lastCallId })
+      this.#sealedBytes += bytes - at
+    } else if (memory !== this.#own && isPooled(memory.length)) releaseBuffer(memory)
   }
 
   #seal(): void {
     const bytes = this.#used
-    this.#sealed.push({ memory: this.#memory, bytes, lastCallId: this.#lastCallId })
+    this.#sealed.push({ memory: this.#memory, at: 0, bytes, lastCallId: this.#lastCallId })
     this.#sealedBytes += bytes
     this.#used = 0
     if (this.#memory === this.#own) this.#own = undefined

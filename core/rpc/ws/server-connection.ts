@@ -8,10 +8,14 @@ import {
   rejectResponse,
   replyMemory,
 } from '../../limits/memory-budget.ts'
+import { TRY_AGAIN_LATER } from '../../listener/websocket/close-codes.ts'
 import { type CallReceiver, type Dispatch, type IncomingCall, NOOP_RECEIVER } from '../call.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatFail } from '../error-codec.ts'
-import { CallTable } from './call-table.ts'
+import { openWindows, receiveBody } from './flow-control.ts'
+import { FrameConnection, toBuffer } from './frame-connection.ts'
+import { createFrameMemory } from './frame-memory.ts'
+import { FrameReader, type FrameReceiver } from './frame-reader.ts'
 import type { FrameSocket } from './frame-socket.ts'
 import { FrameWriter } from './frame-writer.ts'
 import {
@@ -21,20 +25,18 @@ import {
   CREDIT,
   DATA,
   END,
-  type FrameReceiver,
-  frameCost,
   METADATA_MAX_BYTES,
+  METADATA_TOO_LONG,
   MORE,
-  PAYLOAD_MAX_BYTES,
   type ProtocolError,
   protocolError,
-  readFrames,
   readU16,
   readU32,
   STREAM,
   STREAM_ID_MAX,
-  WINDOW_BYTES,
-  WINDOW_MAX_BYTES,
+  TEXT_MESSAGE,
+  UNKNOWN_STREAM,
+  WRONG_END,
 } from './frames.ts'
 
 /** What one caller may take of a service; requests of all callers together: `callMemory`. */
@@ -51,15 +53,9 @@ export interface ServerLimits {
   readonly onClosed?: () => void
 }
 
-const TEXT_MESSAGE = protocolError('message must be binary')
-const WRONG_END = protocolError('frame type is not for the caller')
-const UNKNOWN_STREAM = protocolError('stream id was never used')
 const OLD_STREAM = protocolError('stream ids must grow')
 const WRONG_CALL = protocolError('names and metadata do not fit the payload')
-const WRONG_METADATA = protocolError('metadata is too long')
 const NO_MORE = protocolError('body after the last one')
-const OVERDRAWN = protocolError('window is overdrawn')
-const WINDOW_TOO_LARGE = protocolError('window is too large')
 
 /** Bytes of answers waiting for a slow caller at which it is no longer read; at half of them it is again. */
 const PAUSE_BYTES = 4 * 1024 * 1024
@@ -71,19 +67,13 @@ const NO_STREAM = 'the caller takes no stream'
 const NOTHING = Buffer.alloc(0)
 
 /** The callee's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
-export class ServerConnection implements FrameReceiver<Buffer> {
-  closed = false
+export class ServerConnection extends FrameConnection<ServerCall> implements FrameReceiver<Buffer> {
   readonly #dispatch: Dispatch
   readonly #maxCalls: number
   readonly #maxRequestBytes: number
   readonly #maxWaitingBytes: number
-  readonly #payloadMaxBytes: number
   readonly #onClosed: (() => void) | undefined
-  readonly #calls = new CallTable<ServerCall>()
-  /** Calls whose bodies the slow socket held up. */
-  #held = new Set<ServerCall>()
-  #socket!: FrameSocket
-  #writer!: FrameWriter
+  readonly #reader: FrameReader<Buffer>
   #lastId = 0
   #requestBytes = 0
   #leaving = false
@@ -95,30 +85,27 @@ export class ServerConnection implements FrameReceiver<Buffer> {
   #dispatching = false
 
   constructor(dispatch: Dispatch, limits: ServerLimits = {}) {
+    super(limits.maxPayloadBytes)
     this.#dispatch = dispatch
     this.#maxCalls = limits.maxCalls ?? 100_000
     this.#maxRequestBytes = limits.maxRequestBytes ?? 256 * 1024 * 1024
     this.#maxWaitingBytes = limits.maxWaitingBytes ?? 256 * 1024 * 1024
-    this.#payloadMaxBytes = limits.maxPayloadBytes ?? PAYLOAD_MAX_BYTES
     this.#onClosed = limits.onClosed
-  }
-
-  /** Calls under way. */
-  get pending(): number {
-    return this.#calls.size
+    const memory = createFrameMemory(() => this.#end(TRY_AGAIN_LATER, 'too many unfinished frames'))
+    this.#reader = new FrameReader(this, memory, this.payloadMaxBytes)
   }
 
   /** Begins with the socket whose receiver this is; before it, nothing may be received. */
   open(socket: FrameSocket): void {
-    this.#socket = socket
-    this.#writer = new FrameWriter(socket, this.#payloadMaxBytes)
+    this.socket = socket
+    this.writer = new FrameWriter(socket, this.payloadMaxBytes)
   }
 
   /** Takes no more calls; those under way go on. Then the caller closes the connection, or after 2 s this end. */
   goAway(): void {
     if (this.#leaving || this.closed) return
     this.#leaving = true
-    this.#writer.goAway(this.#lastId)
+    this.writer.goAway(this.#lastId)
     this.#rest()
   }
 
@@ -129,28 +116,20 @@ export class ServerConnection implements FrameReceiver<Buffer> {
 
   onMessage(data: Uint8Array, binary: boolean): void {
     if (this.closed) return
-    const bytes = Buffer.isBuffer(data)
-      ? data
-      : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-    const breach = binary ? readFrames(bytes, this, this.#payloadMaxBytes) : TEXT_MESSAGE
+    const breach = binary ? this.#reader.read(toBuffer(data)) : TEXT_MESSAGE
     if (breach !== undefined) this.#end(breach.code, breach.reason)
   }
 
   onDrain(): void {
     if (this.closed) return
-    this.#writer.drained()
+    this.writer.drained()
     this.#count()
-    if (this.#paused && this.#writer.waitingBytes <= PAUSE_BYTES / 2) {
+    if (this.#paused && this.writer.waitingBytes <= PAUSE_BYTES / 2) {
       this.#paused = false
-      this.#socket.resume()
+      this.socket.resume()
     }
-    if (this.#writer.blocked) return
-    const held = this.#held
-    if (held.size > 0) {
-      this.#held = new Set()
-      for (const call of held) this.#unhold(call)
-    }
-    if (this.#leaving) this.#rest()
+    this.resumeCalls()
+    if (this.#leaving && !this.writer.blocked) this.#rest()
   }
 
   onClose(): void {
@@ -166,7 +145,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     end: number,
   ): ProtocolError | undefined {
     if (type === CALL) return this.#call(flags, id, bytes, start, end)
-    const call = this.#calls.get(id)
+    const call = this.calls.get(id)
     if (call === undefined) {
       if (type !== DATA && type !== END && type !== CANCEL && type !== CREDIT) return WRONG_END
       return id === 0 || id > this.#lastId ? UNKNOWN_STREAM : undefined
@@ -174,10 +153,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     switch (type) {
       case DATA:
         if (!call.receiving) return NO_MORE
-        if (call.receiveWindow <= 0) return OVERDRAWN
-        call.receiveWindow -= frameCost(end - start)
-        call.receiver.onData(bytes.subarray(start, end))
-        return undefined
+        return this.#data(call, bytes.subarray(start, end))
       case END:
         if (!call.receiving) return NO_MORE
         call.receiving = false
@@ -189,10 +165,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
         this.#rest()
         return undefined
       case CREDIT:
-        call.sendWindow += readU32(bytes, start)
-        if (call.sendWindow > WINDOW_MAX_BYTES) return WINDOW_TOO_LARGE
-        this.#unhold(call)
-        return undefined
+        return this.credit(call, readU32(bytes, start))
       default:
         return WRONG_END
     }
@@ -207,15 +180,15 @@ export class ServerConnection implements FrameReceiver<Buffer> {
       const detail = `metadata of the reply must be at most ${METADATA_MAX_BYTES} bytes`
       return this.fail(call, new GatewayError(service, 500, detail))
     }
-    if (!this.#writer.reply(call.id, 0, metadata, body)) {
-      const detail = `reply must be at most ${this.#payloadMaxBytes} bytes with its metadata`
+    if (!this.writer.reply(call.id, 0, metadata, body)) {
+      const detail = `reply must be at most ${this.payloadMaxBytes} bytes with its metadata`
       return this.fail(call, new GatewayError(service, 500, detail))
     }
     this.#finish(call)
   }
 
   fail(call: ServerCall, error: GatewayError): void {
-    this.#writer.fail(call.id, formatFail(error, call.receiver.repeatable))
+    this.writer.fail(call.id, formatFail(error, call.receiver.repeatable))
     this.#finish(call)
   }
 
@@ -223,46 +196,39 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     if (metadata.length > METADATA_MAX_BYTES) {
       throw new TypeError(`metadata must be at most ${METADATA_MAX_BYTES} bytes`)
     }
-    this.#writer.reply(call.id, MORE, metadata, NOTHING)
+    this.writer.reply(call.id, MORE, metadata, NOTHING)
     this.#bound()
   }
 
-  sendData(call: ServerCall, body: string | Uint8Array): boolean {
-    if (call.sendWindow <= 0 || this.#writer.blocked) {
-      call.held = true
-      if (call.sendWindow > 0) this.#held.add(call)
-      return false
-    }
-    const bytes = this.#writer.data(call.id, body)
-    if (bytes < 0) throw new RangeError(`body must be at most ${this.#payloadMaxBytes} bytes`)
-    call.sendWindow -= frameCost(bytes)
-    return true
-  }
-
   endData(call: ServerCall): void {
-    this.#writer.end(call.id)
+    this.writer.end(call.id)
     this.#finish(call)
   }
 
-  consumed(call: ServerCall, bytes: number): void {
-    // Never more than was received, whatever the program says.
-    const owed = WINDOW_BYTES - call.receiveWindow
-    call.consumedBytes = Math.min(call.consumedBytes + frameCost(bytes), owed)
-    if (call.consumedBytes < WINDOW_BYTES / 2 || !call.receiving) return
-    this.#writer.credit(call.id, call.consumedBytes)
-    call.receiveWindow += call.consumedBytes
-    call.consumedBytes = 0
+  override consumed(call: ServerCall, bytes: number): void {
+    if (!call.receiving) return
+    super.consumed(call, bytes)
     this.#bound()
   }
 
   expire(call: ServerCall): void {
     const detail = `no answer within ${call.timeoutMs} ms`
     const error = new GatewayError(call.service, 408, detail)
-    this.#writer.fail(call.id, formatFail(error, call.receiver.repeatable))
+    this.writer.fail(call.id, formatFail(error, call.receiver.repeatable))
     this.#take(call)
     call.receiver.onCancel('timeout')
     this.#bound()
     this.#rest()
+  }
+
+  protected override onCredit(call: ServerCall): void {
+    call.receiver.onCredit()
+  }
+
+  #data(call: ServerCall, body: Buffer): ProtocolError | undefined {
+    const breach = receiveBody(call, body.length)
+    if (breach === undefined) call.receiver.onData(body)
+    return breach
   }
 
   #call(
@@ -278,7 +244,7 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     const metadataBytes = readU32(bytes, start + 8)
     const textStart = start + CALL_BYTES
     const bodyStart = textStart + endpointBytes + metadataBytes
-    if (metadataBytes > METADATA_MAX_BYTES) return WRONG_METADATA
+    if (metadataBytes > METADATA_MAX_BYTES) return METADATA_TOO_LONG
     if (bodyStart > end) return WRONG_CALL
     this.#lastId = id
     // Sent before GOAWAY had arrived: the caller sends it elsewhere.
@@ -286,15 +252,15 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     // One text, cut in three: asking the runtime for it costs more than cutting.
     const text = bytes.toString('latin1', textStart, bodyStart)
     const service = text.slice(0, serviceBytes)
-    if (this.#calls.size >= this.#maxCalls || this.#requestBytes > this.#maxRequestBytes) {
+    if (this.calls.size >= this.#maxCalls || this.#requestBytes > this.#maxRequestBytes) {
       const error = new GatewayError(service, 503, 'too many calls under way')
-      this.#writer.fail(id, formatFail(error))
+      this.writer.fail(id, formatFail(error))
       this.#bound()
       return undefined
     }
     const bodyBytes = end - bodyStart
     if (callMemory.usedBytes + bodyBytes > callMemory.maxBytes) {
-      this.#writer.fail(id, formatFail(rejectBody(service)))
+      this.writer.fail(id, formatFail(rejectBody(service)))
       this.#bound()
       return undefined
     }
@@ -331,19 +297,8 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     call.bodyBytes = bodyBytes
     this.#requestBytes += bodyBytes
     callMemory.usedBytes += bodyBytes
-    this.#calls.add(call.id, call)
+    this.calls.add(call.id, call)
     if (call.timeoutMs > 0) deadlines.add(call, call.timeoutMs)
-  }
-
-  /** Lets a call send bodies again that had to wait. */
-  #unhold(call: ServerCall): void {
-    if (!call.held || call.sendWindow <= 0) return
-    if (this.#writer.blocked) {
-      this.#held.add(call)
-      return
-    }
-    call.held = false
-    call.receiver.onCredit()
   }
 
   /** An answer has been written. */
@@ -355,21 +310,21 @@ export class ServerConnection implements FrameReceiver<Buffer> {
 
   /** After whatever was written: reads no more of who asks and takes no answers, and gives up on who has asked for too much. */
   #bound(): void {
-    const { waitingBytes } = this.#writer
-    if (this.#writer.blocked) this.#count()
+    const { waitingBytes } = this.writer
+    if (this.writer.blocked) this.#count()
     if (waitingBytes <= PAUSE_BYTES) return
     if (waitingBytes > this.#maxWaitingBytes) {
       this.#lose()
-      this.#socket.terminate()
+      this.socket.terminate()
     } else if (!this.#paused && !this.closed) {
       this.#paused = true
-      this.#socket.pause()
+      this.socket.pause()
     }
   }
 
   /** Takes note of what waits for a slow caller; what its socket keeps, that does. */
   #count(): void {
-    const { blocked, waitingBytes } = this.#writer
+    const { blocked, waitingBytes } = this.writer
     const bytes = blocked && !this.closed ? waitingBytes : 0
     replyMemory.usedBytes += bytes - this.#waitingBytes
     this.#waitingBytes = bytes
@@ -377,18 +332,17 @@ export class ServerConnection implements FrameReceiver<Buffer> {
 
   #take(call: ServerCall): void {
     call.over = true
-    if (!this.#calls.delete(call.id)) return
+    if (!this.remove(call)) return
     this.#requestBytes -= call.bodyBytes
     callMemory.usedBytes -= call.bodyBytes
-    if (call.held) this.#held.delete(call)
     deadlines.remove(call)
   }
 
   /** Closes the connection when it has nothing more to do. */
   #rest(): void {
-    if (!this.#leaving || this.#calls.size > 0 || this.#dispatching || this.closed) return
-    this.#writer.flush()
-    if (this.#writer.waitingBytes > 0) return
+    if (!this.#leaving || this.calls.size > 0 || this.#dispatching || this.closed) return
+    this.writer.flush()
+    if (this.writer.waitingBytes > 0) return
     // Closed here at once, calls on their way would meet a closed socket: the reset that answers them has the
     // caller lose what it has not read yet, GOAWAY among it.
     this.#patience ??= setTimeout(() => this.close(), PATIENCE_MS)
@@ -396,9 +350,9 @@ export class ServerConnection implements FrameReceiver<Buffer> {
 
   #end(code: number, reason: string): void {
     if (this.closed) return
-    this.#writer.flush()
+    this.writer.flush()
     this.#lose()
-    this.#socket.close(code, reason)
+    this.socket.close(code, reason)
   }
 
   #lose(): void {
@@ -406,8 +360,9 @@ export class ServerConnection implements FrameReceiver<Buffer> {
     this.closed = true
     this.#count()
     clearTimeout(this.#patience)
-    this.#writer.close()
-    for (const call of this.#calls.list()) {
+    this.writer.close()
+    this.#reader.clear()
+    for (const call of this.calls.list()) {
       if (call.over) continue
       this.#take(call)
       call.receiver.onCancel('closed')
@@ -429,8 +384,8 @@ class ServerCall implements IncomingCall, Timed {
   readonly id: number
   /** The caller has not sent its last body. */
   receiving: boolean
-  sendWindow: number = WINDOW_BYTES
-  receiveWindow: number = WINDOW_BYTES
+  sendWindow = 0
+  receiveWindow = 0
   consumedBytes = 0
   /** `sendData` was refused: `onCredit` is awaited. */
   held = false
@@ -462,6 +417,7 @@ class ServerCall implements IncomingCall, Timed {
     this.stream = (flags & STREAM) !== 0
     this.more = (flags & MORE) !== 0
     this.receiving = this.more
+    openWindows(this)
   }
 
   reply(metadata: string, body: string | Uint8Array): void {

@@ -1,45 +1,7 @@
-import type { Exchange } from '../../exchange.ts'
 import type { UpstreamNode } from '../node-health.ts'
 import { createHash } from './hash.ts'
-import type { StickyOptions } from './sticky.ts'
+import type { BalanceOptions, Balancer } from './policy.ts'
 import { buildSequence, createDraw } from './weighted.ts'
-
-/** Chooses among the usable nodes it was built for. */
-export interface Balancer {
-  /** Undefined when there is no node; `tried` only when there is no other. Allocates nothing. */
-  readonly pick: (
-    x: Exchange | undefined,
-    tried: UpstreamNode | undefined,
-  ) => UpstreamNode | undefined
-  /** Whether the client counts on its node, so that its request must not find out if another one is back. */
-  readonly isBound?: (x: Exchange | undefined) => boolean
-}
-
-/** The ways to choose, each by weight. */
-export type BalanceKind = 'round-robin' | 'random' | 'p2c' | 'least-conn' | 'hash'
-
-/** How the nodes of a service are chosen. */
-export interface BalanceOptions {
-  /**
-   * - `round-robin`: in turn.
-   * - `random`: drawn.
-   * - `p2c`: of two drawn, the one with fewer requests in flight.
-   * - `least-conn`: of all, the one with the fewest requests in flight.
-   * - `hash`: by a part of the request, the same node for the same part.
-   */
-  readonly kind: BalanceKind
-  /** What `hash` looks at. @default ip */
-  readonly hashOf?: HashSource
-  /** Binds every client to a node by a cookie; `kind` chooses that node. */
-  readonly sticky?: StickyOptions
-}
-
-/** The part of a request that decides about the node. */
-export interface HashSource {
-  readonly from: 'header' | 'cookie' | 'ip' | 'path'
-  /** Of the header (lower case) or the cookie; empty for the others. */
-  readonly name: string
-}
 
 /** Draws made to avoid a node before any other is taken. */
 const DRAWS = 8

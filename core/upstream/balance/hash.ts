@@ -1,7 +1,7 @@
 import type { Exchange } from '../../exchange.ts'
 import type { UpstreamNode } from '../node-health.ts'
-import type { Balancer, HashSource } from './balancer.ts'
 import { type CookieSpan, findCookie } from './cookie.ts'
+import type { Balancer, HashSource } from './policy.ts'
 
 /** What keys are mapped to: many per node, so that shares come out even. The same for all, so that no key moves with the number of nodes. */
 const SLOTS = 65_536

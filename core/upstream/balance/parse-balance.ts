@@ -1,5 +1,5 @@
 import { suggest } from '../../../lib/text/did-you-mean.ts'
-import type { BalanceKind, BalanceOptions, HashSource } from './balancer.ts'
+import type { BalanceKind, BalanceOptions, HashSource } from './policy.ts'
 
 const KINDS: readonly BalanceKind[] = ['round-robin', 'random', 'p2c', 'least-conn', 'hash']
 const FORMS =

@@ -1,16 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { Exchange } from '../../exchange.ts'
 import type { UpstreamNode } from '../node-health.ts'
-import type { Balancer } from './balancer.ts'
 import { type CookieSpan, findCookie } from './cookie.ts'
-
-/** A cookie that binds a client to the node that answered it first. */
-export interface StickyOptions {
-  /** Name of the cookie, for all services. @default one name per service, so that services on one host do not overwrite each other's */
-  readonly cookie?: string
-  /** Key of the hash that stands for a node. With it nobody outside can tell a node's id from the cookie; all gateways need the same. */
-  readonly secret?: string
-}
+import type { Balancer, StickyOptions } from './policy.ts'
 
 export interface Sticky {
   /** Puts the node of the cookie, if it is one of `usable`, before the choice of `base`. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../../errors.ts'
-import type { Exchange, TunnelTarget } from '../../exchange.ts'
+import type { Exchange } from '../../exchange.ts'
 import { isFinalStatus } from '../../http/final-status.ts'
+import type { TunnelTarget } from '../../listener/websocket/tunnel-target.ts'
 import {
   createReplyHead,
   type LineMemory,

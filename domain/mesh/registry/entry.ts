@@ -32,6 +32,22 @@ export function formatVersions(versions: readonly Service[]): string {
   )
 }
 
+/** What routes are made of, for {@link parseRoutes}: the versions with the endpoints that declare a path, without their descriptions. */
+export function toRoutes(versions: readonly Service[]): readonly object[] {
+  return versions.map(({ version, metadata, endpoints }) => ({
+    version,
+    metadata,
+    endpoints: endpoints
+      .filter(({ metadata }) => metadata['path'] !== undefined)
+      .map(({ name, metadata }) => ({ name, metadata })),
+  }))
+}
+
+/** Versions without nodes. @throws {TypeError} naming what is wrong. */
+export function parseRoutes(name: string, routes: unknown): Service[] {
+  return parseVersions(name, readVersions(routes, name), [])
+}
+
 /** The versions of an entry that was made by {@link formatVersions} or {@link readVersions}, with these nodes. */
 export function parseVersions(name: string, entry: string, nodes: readonly Node[]): Service[] {
   const versions = JSON.parse(entry) as Pick<Service, 'version' | 'metadata' | 'endpoints'>[]

@@ -2,7 +2,7 @@ import type { Node, Registry, RegistryEvent, Service } from '../../../core/contr
 import { createWatchers } from '../../../core/registry/event-hub.ts'
 import { findServerId, isShared, toServerKey } from '../names.ts'
 import type { Route, RouteTable } from '../routing-table.ts'
-import { parseVersions } from './entry.ts'
+import { parseRoutes, parseVersions, toRoutes } from './entry.ts'
 import type { FallbackServices } from './mesh-watch.ts'
 import { createUnreachableServices } from './unreachable-services.ts'
 
@@ -17,7 +17,8 @@ export interface RouteRegistryOptions {
 /** A service of other servers, as it is known after a restart of this one. */
 export interface KnownService {
   readonly name: string
-  readonly versions: readonly string[]
+  /** As of {@link toRoutes}. */
+  readonly versions: readonly object[]
   /** Ids of the servers that have it. */
   readonly owners: readonly string[]
   /** How long it has been lost, milliseconds; 0: it can be reached. */
@@ -141,9 +142,9 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
     restore(known) {
       for (const { name, versions, owners, ageMs } of known) {
         const isThere = shown.has(name) || table.findOwn(name) !== undefined
-        if (isThere || !isShared(name) || versions.length === 0) continue
-        const services = versions.map((version) => toLostService(name, version))
-        const bytes = Buffer.byteLength(name) + Buffer.byteLength(versions.join())
+        if (isThere || !isShared(name)) continue
+        const services = parseRoutes(name, versions)
+        const bytes = Buffer.byteLength(name) + Buffer.byteLength(JSON.stringify(versions))
         shown.set(name, { parts: [], services })
         forget(lost.add({ name, services, owners, bytes, ageMs }))
         for (const service of services) emit({ type: 'create', service })
@@ -164,7 +165,7 @@ function toKnown(
   services: readonly Service[],
   { name, owners, ageMs }: Pick<KnownService, 'name' | 'owners' | 'ageMs'>,
 ): KnownService {
-  return { name, versions: services.map(({ version }) => version), owners, ageMs }
+  return { name, versions: toRoutes(services), owners, ageMs }
 }
 
 function toOwners(parts: readonly Part[]): string[] {

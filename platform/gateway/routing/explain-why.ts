@@ -1,5 +1,5 @@
 import { suggest } from '../../../lib/text/did-you-mean.ts'
-import type { Explanation } from './explain.ts'
+import type { Explanation } from './explanation.ts'
 
 /** Services and endpoints that are named. */
 const MAX_NAMES = 20

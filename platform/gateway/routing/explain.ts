@@ -1,5 +1,5 @@
 import { type Chain, runSteps, type Stage } from '../../../core/chain.ts'
-import type { Authorizer, Rule } from '../../../core/contracts/auth.ts'
+import type { Authorizer } from '../../../core/contracts/auth.ts'
 import type { Registry } from '../../../core/contracts/registry.ts'
 import { GATEWAY_ID, GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
@@ -10,10 +10,9 @@ import type { Caller } from '../../../core/rpc/caller.ts'
 import type { Pool } from '../../../core/upstream/pool/pool.ts'
 import type { UpstreamOptions } from '../../../core/upstream/upstream.ts'
 import type { Disposer } from '../../../lib/async/disposer.ts'
-import { settlesWithin } from '../../../lib/async/settles-within.ts'
-import { withTimeout } from '../../../lib/async/with-timeout.ts'
+import { settlesWithin, withTimeout } from '../../../lib/async/timeout.ts'
 import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
-import type { Configuration } from '../../config/load.ts'
+import type { Configuration } from '../../config/types.ts'
 import { planPlugins } from '../../plugins/plan.ts'
 import type { Log } from '../../process/log.ts'
 import type { EventSinks } from '../handlers.ts'
@@ -22,6 +21,7 @@ import { createUpstreams } from '../upstreams.ts'
 import type { Domains } from './domains.ts'
 import { areEncodedSlashesServed } from './encoded-slashes.ts'
 import { toWhy } from './explain-why.ts'
+import type { ExplainedRuling, Explanation } from './explanation.ts'
 
 /** The request that is asked about. */
 export interface ExplainedRequest {
@@ -32,52 +32,6 @@ export interface ExplainedRequest {
   /** By name, in whatever case; `Host` and `Upgrade` among them. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string
-}
-
-/** What a request would meet on its way through a gateway. */
-export interface Explanation {
-  /** Stages it passed, in order: hooks of plugins, `route`, `handle`. */
-  readonly stages: readonly Stage[]
-  /** Where it goes; undefined: no route was found. */
-  readonly route: Exchange['route']
-  /** Name of the handler it goes to; undefined: no route was found. */
-  readonly handler: string | undefined
-  /** Prefix of service names; empty: none. */
-  readonly namespace: string
-  /** Who calls; empty: nobody that is known. */
-  readonly account: string
-  /** What the rules were asked, in order. */
-  readonly rulings: readonly ExplainedRuling[]
-  /** Nodes of the service; undefined: it was not looked up. */
-  readonly nodes: readonly ExplainedNode[] | undefined
-  /** Endpoints that the service declares. */
-  readonly endpoints: readonly string[]
-  /** Id of the node it would go to, or `topic`; undefined: it is answered before. */
-  readonly sentTo: string | undefined
-  /** The answer of the gateway itself; undefined: it is that of whoever it goes to. */
-  readonly answer:
-    | { readonly status: number; readonly body: string; readonly error: GatewayError | undefined }
-    | undefined
-  /** Why the gateway itself answers, and what to do about it; empty: it does not. */
-  readonly why: string
-  /** Names of the services there are, where its own was not found. */
-  readonly known: readonly string[]
-}
-
-export interface ExplainedRuling {
-  readonly namespace: string
-  /** `type:name:endpoint` that is asked for. */
-  readonly resource: string
-  readonly granted: boolean
-  /** The one that decided; undefined: none applied. */
-  readonly rule: Rule | undefined
-}
-
-export interface ExplainedNode {
-  readonly id: string
-  readonly address: string
-  readonly protocol: string
-  readonly draining: boolean
 }
 
 export interface ExplainOptions {
@@ -129,7 +83,7 @@ export async function explain(
     closing,
   )
   if (routing.ready !== undefined) await settlesWithin(routing.ready, REGISTRY_MS)
-  const { chain, handlerOf } = await buildChain(configuration, planPlugins(configuration))
+  const chain = await buildChain(configuration, planPlugins(configuration))
   closing.add(() => chain.close(() => {}))
   const passed: Stage[] = []
   const x = new DryExchange(request, () => reach(''))
@@ -160,7 +114,7 @@ export async function explain(
   const explanation = {
     stages: passed,
     route: route && toRoute(route.service, route.endpoint, route.handler, route.variables),
-    handler: route && handlerOf(x),
+    handler: route && x.handler!.name,
     namespace,
     account: session?.account.id ?? '',
     rulings,

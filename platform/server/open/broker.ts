@@ -2,7 +2,7 @@ import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
 import { parseNatsUrl } from '../../../adapters/nats/url.ts'
 import type { Broker } from '../../../core/contracts/broker.ts'
 import { type CheckedBroker, createBroker } from '../../../domain/broker/broker.ts'
-import { hideSecret } from '../../../lib/text/redact-url.ts'
+import { redactUrl } from '../../../lib/text/redact.ts'
 import type { Log } from '../../process/log.ts'
 
 /** A topic nobody publishes to. */
@@ -41,6 +41,6 @@ async function load(text: string, log: Log): Promise<Broker> {
     await broker.close?.()
     const { message, cause } = error as Error
     const reason = cause instanceof Error ? cause.message : message
-    throw new Error(`the broker ${hideSecret(text)} cannot be used: ${reason}`, { cause: error })
+    throw new Error(`the broker ${redactUrl(text)} cannot be used: ${reason}`, { cause: error })
   }
 }

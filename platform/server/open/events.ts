@@ -1,7 +1,7 @@
 import { parseNatsUrl } from '../../../adapters/nats/url.ts'
 import type { EventsAdapter } from '../../../core/contracts/events.ts'
 import type { EventsOptions } from '../../../domain/events/events.ts'
-import { hideSecret } from '../../../lib/text/redact-url.ts'
+import { redactUrl } from '../../../lib/text/redact.ts'
 import { toEventsQuota } from '../../settings/quotas.ts'
 import type { Settings } from '../../settings/settings.ts'
 
@@ -37,7 +37,7 @@ export async function openEvents(options: OpenEventsOptions): Promise<EventsAdap
     const { message, cause } = error as Error
     const reason = cause instanceof Error ? cause.message : message
     throw new Error(
-      `what keeps events, ${hideSecret(options.settings.events)}, cannot be used: ${reason}`,
+      `what keeps events, ${redactUrl(options.settings.events)}, cannot be used: ${reason}`,
       { cause: error },
     )
   }

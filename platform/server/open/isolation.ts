@@ -16,13 +16,14 @@ export interface OpenIsolationOptions {
 
 const PACKAGE = dirname(fileURLToPath(import.meta.resolve('mx-gateway/package.json')))
 
-const UNPRIVILEGED = 'programs are not isolated: they run as the user of the server'
+const ISOLATED = 'programs of mx run are isolated: one user for each namespace'
+const UNPRIVILEGED = 'programs of mx run are not isolated: they run as the user of the server'
 const PRIVILEGED =
-  'programs are not isolated: programs of namespace mx run with the privileges of root, those of other namespaces are denied'
+  'programs of mx run are not isolated: those of namespace mx run as root, those of other namespaces are denied'
 const HINT =
   'set runtime_uids to a range and give the server CAP_SYS_ADMIN, or run the server as an unprivileged user'
 
-/** Finds out whether programs can be isolated, and logs what they can read. */
+/** Finds out whether programs can be isolated, and logs what they can access. */
 export async function openIsolation(options: OpenIsolationOptions): Promise<Isolation> {
   const { settings, folder, hidden, log } = options
   const { runtimeUids: userIds, runtimeNamespaces, profile } = settings
@@ -31,15 +32,15 @@ export async function openIsolation(options: OpenIsolationOptions): Promise<Isol
     ...{ folder: join(folder, 'isolation'), hidden, userIds, installed },
   })
   const { sandbox } = isolation
-  const readable =
+  const accessible =
     sandbox === undefined
-      ? await findReadable(hidden, isolation.isPrivileged)
+      ? await describeAccess(hidden, isolation.isPrivileged)
       : toRemainder(sandbox)
   if (sandbox !== undefined) {
     const uids = `${userIds!.first}-${userIds!.last}`
-    log.info({ uids, readable }, 'programs are isolated by namespace')
+    log.info({ uids, accessible }, ISOLATED)
   } else {
-    const details = { reason: isolation.reason, readable }
+    const details = { reason: isolation.reason, accessible }
     if (isolation.isPrivileged) log.warn({ ...details, hint: HINT }, PRIVILEGED)
     // Someone's own machine, where only they run programs.
     else if (profile === 'local') log.info(details, UNPRIVILEGED)
@@ -47,19 +48,19 @@ export async function openIsolation(options: OpenIsolationOptions): Promise<Isol
   }
   if (runtimeNamespaces.length > 0)
     log.warn(
-      { runtimeNamespaces, readable },
+      { runtimeNamespaces, accessible },
       'administrators of further namespaces may run programs on this machine',
     )
   return isolation
 }
 
 function toRemainder({ hasPrivateProc }: Sandbox): string {
-  const processes = hasPrivateProc ? '' : ', the list of all processes and their command lines'
-  return `files that every user of this machine may read${processes}, and services on its network, loopback included`
+  const processes = hasPrivateProc ? '' : ', the command lines of all processes'
+  return `world-readable files${processes}, services on the network of this machine`
 }
 
 /** @param isPrivileged permissions of files do not bind the server: nor do they its programs. */
-async function findReadable(hidden: string, isPrivileged: boolean): Promise<string> {
+async function describeAccess(hidden: string, isPrivileged: boolean): Promise<string> {
   const memory = (await protectMemory()) ? '' : ', the environment and memory of the server'
   const whose = isPrivileged ? 'all users of this machine' : `user ${process.getuid?.()}`
   return `all files of ${whose}: the data and secrets in ${hidden}${memory}, the environment and memory of other programs`

@@ -1,5 +1,5 @@
 import type { StoreAdapter } from '../../../core/contracts/store.ts'
-import { hideSecret } from '../../../lib/text/redact-url.ts'
+import { redactUrl } from '../../../lib/text/redact.ts'
 import { toMaxStoreBytes, toStoreQuotas } from '../../settings/quotas.ts'
 import type { Settings } from '../../settings/settings.ts'
 
@@ -27,7 +27,7 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter
     await adapter.close?.()
     const { message, cause } = error as Error
     const reason = cause instanceof Error ? cause.message : message
-    throw new Error(`the store ${hideSecret(options.settings.store)} cannot be used: ${reason}`, {
+    throw new Error(`the store ${redactUrl(options.settings.store)} cannot be used: ${reason}`, {
       cause: error,
     })
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { untilAborted } from '../../../lib/async/timeout.ts'
 import { removeDownloads } from './downloads.ts'
 import { isReachable } from './files.ts'
 
@@ -38,8 +38,13 @@ export async function useCached(
 ): Promise<string> {
   const folder = join(cacheFolder, kind, hash(JSON.stringify(madeOf)))
   // One that failed, or was given up, does not fail those that waited for it.
-  for (let other = making.get(folder); other !== undefined; other = making.get(folder))
-    await settle(other, signal)
+  for (let other = making.get(folder); other !== undefined; other = making.get(folder)) {
+    await untilAborted(
+      other.catch(() => {}),
+      signal,
+    )
+    signal.throwIfAborted()
+  }
   const made = makeUnlessThere(folder, make)
   making.set(folder, made)
   try {
@@ -52,15 +57,6 @@ export async function useCached(
   await writeFile(join(folder, USERS, hash(user)), user)
   await prune(join(cacheFolder, kind))
   return folder
-}
-
-/** Waits until something is done or has failed. @throws the reason of the signal. */
-async function settle(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  const done = new AbortController()
-  const given = once(signal, 'abort', { signal: done.signal }).catch(() => {})
-  await Promise.race([work.catch(() => {}), given])
-  done.abort()
-  signal.throwIfAborted()
 }
 
 async function makeUnlessThere(

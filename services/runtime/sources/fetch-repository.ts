@@ -6,7 +6,7 @@ import { withDeadline } from '../jobs/deadline.ts'
 import type { Work } from '../jobs/run-command.ts'
 import { withWorkHome } from '../jobs/work-home.ts'
 import { checkTree } from './check-tree.ts'
-import { createGit, type Git } from './git.ts'
+import { createGit, type Git, requirePinning } from './git.ts'
 import { pinHost, type RepositoryPolicy } from './pin-host.ts'
 import {
   checkRef,
@@ -69,7 +69,10 @@ export function fetchRepository(
         fetchFirst(places, ref, async (url) => {
           const pin = allowLocal ? undefined : await pinHost(url, egress)
           const { onOutput } = work
-          return createGit({ folder, home, url, credentials, allowLocal, pin, onOutput, signal })
+          const options = { folder, home, url, credentials, allowLocal, pin, onOutput, signal }
+          const git = createGit(options)
+          if (pin !== undefined) await requirePinning(git)
+          return git
         }),
       )
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { ServiceError } from '../../../sdk/errors.ts'
-import { badGateway, notFound } from '../../../sdk/errors.ts'
+import { badGateway, notFound, notImplemented } from '../../../sdk/errors.ts'
 import { BOUNDS } from '../builds/builder.ts'
 import { type CommandEnd, runCommand } from '../jobs/run-command.ts'
 import { toWorkEnvironment } from '../jobs/work-environment.ts'
@@ -25,7 +25,7 @@ export interface GitOptions {
   /** A token, or `user:token`; sent to the host of `url` alone. */
   readonly credentials: string | undefined
   readonly allowLocal: boolean
-  /** Address of the host, as `http.curloptResolve` takes it; undefined: git looks it up. */
+  /** Address of the host, as `http.curloptResolve` takes it; undefined: git, or a proxy, looks it up. */
   readonly pin: string | undefined
   readonly onOutput: (text: string) => void
   readonly signal: AbortSignal
@@ -105,6 +105,19 @@ export function createGit(options: GitOptions): Git {
   }
 }
 
+/**
+ * Checks that git supports `http.curloptResolve`. A version before 2.37 ignores it, resolves the host again, and
+ * connects to the new address.
+ *
+ * @throws {ServiceError} 501
+ */
+export async function requirePinning(git: Git): Promise<void> {
+  const version = /\d+\.\d+\S*/.exec(await git.read('version'))?.[0] ?? 'unknown'
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > 2 || (major === 2 && minor >= 37)) return
+  throw notImplemented(ID, `repositories need git 2.37 or newer on the server, found ${version}`)
+}
+
 function toFailure(url: string, { tail, how }: CommandEnd): ServiceError {
   const said = tail.replace(/^(fatal|error|remote): */gm, '').trim()
   const why = said === '' ? `git: ${how}` : said
@@ -134,16 +147,19 @@ function toEnvironment(options: GitOptions): Record<string, string> {
     env[`GIT_CONFIG_KEY_${i}`] = key
     env[`GIT_CONFIG_VALUE_${i}`] = value
   }
+  // Only the proxy connects to a host with unchecked addresses.
+  if (!options.allowLocal && options.pin === undefined)
+    for (const name of ['NO_PROXY', 'no_proxy']) delete env[name]
   return env
 }
 
 /** What is not among the words of the command, which every user of the machine can see. */
-function toSettings({ url, credentials, pin }: GitOptions): Record<string, string> {
+function toSettings({ url, credentials, pin, allowLocal }: GitOptions): Record<string, string> {
   const settings: Record<string, string> = {}
   if (pin !== undefined) settings['http.curloptResolve'] = pin
   const hasCredentials = credentials !== undefined && credentials !== '' && /^https?:/.test(url)
   // Neither is a token sent on to another host, nor anything asked of a host that was not looked up.
-  if (hasCredentials || pin !== undefined) settings['http.followRedirects'] = 'false'
+  if (hasCredentials || !allowLocal) settings['http.followRedirects'] = 'false'
   if (hasCredentials) {
     const pair = credentials.includes(':') ? credentials : `x-access-token:${credentials}`
     settings[`http.${new URL(url).origin}/.extraHeader`] =

@@ -1,14 +1,15 @@
 import type { EgressPolicy } from '../../../core/egress/egress-policy.ts'
+import type { GatewayError } from '../../../core/errors.ts'
 
 /** What of the outgoing address policy decides about repositories. */
-export type RepositoryPolicy = Pick<EgressPolicy, 'resolveRepository' | 'isRepositoryAllowed'>
+export type RepositoryPolicy = Pick<EgressPolicy, 'resolveRepository'>
 
 const ID = 'runtime'
 const DEFAULT_PORT = 443
 
 /**
  * Resolves the host of a repository and checks its addresses. Returns `host:port:addresses`, as `http.curloptResolve` of git
- * takes it, so that git connects to the addresses that were checked; undefined where a proxy resolves the host.
+ * takes it, so that git connects to the addresses that were checked; undefined for a host that only a proxy can resolve.
  *
  * @throws {GatewayError} as {@link EgressPolicy.resolveRepository}. Rejects.
  */
@@ -16,9 +17,12 @@ export async function pinHost(url: string, policy: RepositoryPolicy): Promise<st
   const { hostname, port: text } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const isProxied = ['https_proxy', 'HTTPS_PROXY'].some((name) => process.env[name])
-  if (isProxied && policy.isRepositoryAllowed(host)) return undefined
   const port = text === '' ? DEFAULT_PORT : Number(text)
-  const found = await policy.resolveRepository({ host, port }, ID)
+  const found = await policy.resolveRepository({ host, port }, ID).catch((error: GatewayError) => {
+    if (error.code === 403 || !isProxied) throw error
+    return undefined
+  })
+  if (found === undefined) return undefined
   const addresses = found.map((address) => (address.includes(':') ? `[${address}]` : address))
   return `${host}:${port}:${addresses.join(',')}`
 }

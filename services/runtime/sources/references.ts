@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { hideSecret } from '../../../lib/text/redact-url.ts'
+import { redactUrl } from '../../../lib/text/redact.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { toSafePath } from './safe-path.ts'
 
@@ -58,7 +58,7 @@ export function toRepositoryPlaces(address: string, allowLocal: boolean): Reposi
   const refuse = (why: string) =>
     badRequest(
       ID,
-      `no address of a repository: ${JSON.stringify(hideSecret(address.slice(0, 200)))}; ${why}`,
+      `no address of a repository: ${JSON.stringify(redactUrl(address.slice(0, 200)))}; ${why}`,
     )
   if (!ADDRESS.test(address)) throw refuse('it has characters that addresses do not have')
   if (address.startsWith('/') || address.startsWith('file://')) {

@@ -4,22 +4,10 @@ import t, { type Test } from 'tap'
 import { findCluster } from '../../../adapters/kubernetes/cluster.ts'
 import { get, readText } from '../../../adapters/kubernetes/request.ts'
 import { answerStatus, openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
+import { setEnv } from '../../fixtures/set-env.ts'
 
 const SIGNAL = new AbortController().signal
 const FOLDER = { token: 'one', namespace: 'shop\n', 'ca.crt': 'certificate' }
-
-/** Sets variables of the environment for one test; undefined: unset. */
-function setEnv(t: Test, values: Readonly<Record<string, string | undefined>>): void {
-  for (const [name, value] of Object.entries(values)) {
-    const old = process.env[name]
-    const restore = (text: string | undefined): void => {
-      if (text === undefined) delete process.env[name]
-      else process.env[name] = text
-    }
-    t.teardown(() => restore(old))
-    restore(value)
-  }
-}
 
 /** No pod, no kubeconfig. */
 function leaveCluster(t: Test): void {

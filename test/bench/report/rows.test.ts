@@ -1,7 +1,7 @@
 import t from 'tap'
 import { formatRows } from '../../../bench/report/rows.ts'
 
-t.test('rows become a table of Markdown, figures to the right', async (t) => {
+t.test('formats rows as a Markdown table with right-aligned figures', async (t) => {
   const rows = [
     { store: 'mx', 'reads/s': 100_000 },
     { store: 'redis', 'reads/s': 250_000 },

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runMx } from '../../fixtures/mx.ts'
@@ -34,6 +34,14 @@ t.test('all that is wrong is told, and nothing is started', async (t) => {
   const misspelt = await runMx(['api', 'chekc'], { cwd: makeTempFolder(t, 'check') })
   t.match(misspelt, { code: 2, stderr: /^mx: .* chekc, did you mean check\?/ })
   t.match(await check(t, '', 'now'), { code: 2, stderr: /^mx: unexpected argument "now"/ })
+})
+
+t.test('rejects an mx.yaml that links to a missing file', async (t) => {
+  const cwd = makeTempFolder(t, 'check')
+  symlinkSync('nowhere.yaml', join(cwd, 'mx.yaml'))
+  const { code, stderr } = await runMx(['api', 'check'], { cwd, env: { HOME: cwd } })
+  t.equal(code, 2)
+  t.match(stderr, /mx\.yaml cannot be read: it links to nowhere\.yaml, which does not exist/)
 })
 
 t.test('what is right and yet may not be meant is a warning', async (t) => {

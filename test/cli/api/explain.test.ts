@@ -73,7 +73,7 @@ t.test('--server: the answer is that of the server', async (t) => {
     '--backend=greeter=127.0.0.1:9001',
   ])
   const at = async (...words: string[]) =>
-    JSON.parse(await run(() => runExplain([...words, '--server', '-o', 'json']), 'api'))
+    JSON.parse(await run({ run: () => runExplain([...words, '--server', '-o', 'json']) }))
   t.match(await at('GET', '/registry/listServices'), {
     route: { service: 'registry', endpoint: 'Registry.ListServices' },
     handler: String,

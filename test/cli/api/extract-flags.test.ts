@@ -1,5 +1,5 @@
 import t from 'tap'
-import { extractFlags } from '../../../cli/api/extract-flags.ts'
+import { extractFlags, separateFlags } from '../../../cli/api/extract-flags.ts'
 
 const NAMES = { '-H': 'header', '--header': 'header', '-o': 'output' } as const
 
@@ -11,4 +11,17 @@ t.test('flags that are named are taken, the others left as they are', (t) => {
   })
   t.throws(() => extractFlags(['-H'], NAMES), { message: /^-H needs a value/, status: 2 })
   t.end()
+})
+
+t.test('words are found among flags, wherever these stand', async (t) => {
+  const flags = ['--handler', 'web', '-o', 'json', '--enable_tls', '--server']
+  for (const line of [
+    [...flags, 'explain', 'GET', '/a'],
+    ['explain', ...flags, 'GET', '/a'],
+    ['explain', 'GET', '/a', ...flags],
+  ])
+    t.same(separateFlags(line), { words: ['explain', 'GET', '/a'], flags })
+  t.same(separateFlags(['--namespace', 'check']), { words: [], flags: ['--namespace', 'check'] })
+  t.same(separateFlags(['--enable_tls', 'true', 'check']).words, ['check'])
+  t.same(separateFlags(['-d', '-5', '/a']), { words: ['/a'], flags: ['-d', '-5'] })
 })

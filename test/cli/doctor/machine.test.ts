@@ -57,8 +57,11 @@ t.test('a config.json that is damaged is told, and kept aside', (t) => {
 t.test('ports that are taken are told, with the flag that moves the server', async (t) => {
   const { port } = await openRawBackend(t)
   process.env['MX_WEB_ADDRESS'] = `127.0.0.1:${port}`
-  const findings = await checkMachine(false)
+  const findings = await checkMachine(true)
   const taken = findings.find(({ what }) => what === `port ${port} (dashboard)`)
   t.match(taken, { state: 'note', advice: /^mx server --web_address=127\.0\.0\.1:<another port>/ })
-  t.notMatch(JSON.stringify(await checkMachine(true)), 'dashboard', 'a server that runs has them')
+  t.ok(findings.some(({ what }) => what === 'port 8089 (health and metrics)'))
+  process.env['MX_ADMIN_ADDRESS'] = 'none'
+  t.notMatch(JSON.stringify(await checkMachine(true)), 'health and metrics')
+  t.notMatch(JSON.stringify(await checkMachine(false)), 'dashboard')
 })

@@ -25,23 +25,29 @@ t.test('a clock that is off, as tokens tell', (t) => {
 
 t.test('a server that answers, and is not as it should be, is there', async (t) => {
   // It has no registry at all.
-  const { isThere, findings } = await checkServer({})
-  t.ok(isThere)
+  const { canStart, findings } = await checkServer({})
+  t.notOk(canStart)
   t.match(findings, [{ what: /^server local/, state: 'bad', advice: 'see the log of the server' }])
 })
 
 t.test('an address where nobody is: how to start one, or where to look', async (t) => {
   process.env['MX_ENV_DEV_ADDRESS'] = '127.0.0.1:1'
-  t.teardown(() => delete process.env['MX_ENV_DEV_ADDRESS'])
+  const { MX_ENV_LOCAL_ADDRESS: local } = process.env
+  t.teardown(() => {
+    delete process.env['MX_ENV_DEV_ADDRESS']
+    process.env['MX_ENV_LOCAL_ADDRESS'] = local
+  })
   t.match(await checkServer({ env: 'dev' }), {
-    isThere: false,
+    canStart: false,
     findings: [{ found: 'nobody answers', advice: 'see mx env, or mx --env local' }],
   })
+  process.env['MX_ENV_LOCAL_ADDRESS'] = '127.0.0.1:1'
+  t.match(await checkServer({ env: 'local' }), { canStart: true })
 })
 
 t.test('an environment that is none, and what is remembered of them damaged', async (t) => {
   t.match(await checkServer({ env: 'nothing' }), {
-    isThere: false,
+    canStart: false,
     findings: [{ what: 'environment', state: 'bad', advice: 'see mx env' }],
   })
   mkdirSync(join(home, '.mx'), { recursive: true })

@@ -9,6 +9,8 @@ t.test(
     t.same(parseObject('mail@feature/x'), { name: 'mail', version: 'feature/x' })
     t.same(parseObject('./services/mail/'), { name: 'mail', version: '' })
     t.same(parseObject('github.com/someone/mail.git@v1'), { name: 'mail', version: 'v1' })
+    for (const text of ['', '/'])
+      t.throws(() => parseObject(text), { message: /^the name is empty/, status: 2 })
     t.same(parseObject('.'), { name: basename(process.cwd()), version: '' })
   },
 )

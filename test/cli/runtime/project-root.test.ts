@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { findProject } from '../../../cli/runtime/project-root.ts'
@@ -18,6 +19,7 @@ const folder = t.testdir({
     },
     repository: { '.git': {}, own: { 'mx.yaml': '', 'main.ts': '' }, go: { 'go.mod': '' } },
   },
+  'home-link': t.fixture('symlink', 'home'),
 })
 const home = join(folder, 'home')
 const find = (path: string) => findProject(join(home, path), home)
@@ -48,12 +50,28 @@ t.test('rejects the home folder and folders above it', async (t) => {
   }
   for (const path of ['.', '..', 'package.json']) t.throws(() => find(path), error)
   t.throws(() => findProject('/', '/root'), error)
+  const link = join(folder, 'home-link')
+  for (const path of ['.', 'package.json']) {
+    t.throws(() => findProject(join(link, path), home), error, 'by a link')
+    t.throws(() => findProject(join(home, path), link), error, 'named by a link itself')
+  }
+  t.same(findProject(join(link, 'loose', 'deep', 'main.js'), home), {
+    root: join(home, 'loose', 'deep'),
+    entrypoint: 'main.js',
+  })
 })
 
 t.test('rejects folders of the system without a project in them', async (t) => {
-  const error = { message: /^cannot upload \/.*: it is a folder of the system\./ }
+  const error = { message: /^cannot upload \/.*: it is a home folder or a folder of the system\./ }
   for (const path of ['/etc', '/etc/hostname', '/usr/bin', '/tmp', '/proc/self'])
     t.throws(() => findProject(path, '/home/a'), error)
+})
+
+const [other] = existsSync('/home') ? readdirSync('/home') : []
+const skip = other === undefined && 'there is no home folder of another user'
+
+t.test('rejects the home folder of another user without a project in it', { skip }, async (t) => {
+  t.throws(() => findProject(join('/home', other!), '/root'), { message: /: it is a home folder/ })
 })
 
 t.test('the home folder is no project of what lies in it', async (t) => {

@@ -1,7 +1,8 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import {
   formatPackage,
+  formatPackageHint,
   toCamelCase,
   toPackageRange,
   toPascalCase,
@@ -29,6 +30,8 @@ t.test(
     const file = join(t.testdir({ 'package.json': '{"version":"1.2.3"}' }), 'package.json')
     t.equal(toPackageRange(file), '^1.2.3')
     t.equal(toPackageRange(join(ROOT, 'package.json')), `file:${ROOT}`)
+    t.match(formatPackageHint(file), `npm install --save-dev ${dirname(file)}\n`)
+    t.equal(formatPackageHint(join(ROOT, 'package.json')), '')
     t.end()
   },
 )

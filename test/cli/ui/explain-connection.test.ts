@@ -38,7 +38,7 @@ t.test('a server that is there, and cannot be talked to, says why', async (t) =>
     const asked = withSession({ env }, ({ call }) => call('registry', 'Registry.ListServices', {}))
     await t.rejects(asked, { status: 4, message })
     t.match(await checkServer({ env }), {
-      isThere: false,
+      canStart: false,
       findings: [{ found: `no connection: ${reason}`, advice: 'see mx env' }],
     })
   }

@@ -52,7 +52,7 @@ t.test('several tokens or namespaces are 400: two readers might take different o
     const call = { metadata, domain: 'mx', resource: HELLO }
     await t.rejects(async () => admitCall(gate, call), {
       code: 400,
-      message: `one field ${name} expected, got several`,
+      message: `expected one ${name} header, got several`,
     })
   }
 })

@@ -53,7 +53,7 @@ t.test('a value must hold no control characters, and one character a byte', asyn
 t.test('fields that frame a message are refused', async (t) => {
   for (const name of ['Content-Length', 'transfer-encoding']) {
     t.throws(() => new HeaderList([name, '1']), {
-      message: `header ${name.toLowerCase()} belongs to the gateway`,
+      message: `the gateway manages the header ${name.toLowerCase()}`,
     })
     t.throws(() => new HeaderList().set(name, '1'))
   }

@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import t from 'tap'
-import { claimPort } from '../../../core/listener/probe-port.ts'
+import { probePort } from '../../../core/listener/probe-port.ts'
 import { EVERY_SOCKET, steerConnections } from '../../../core/listener/reuseport-steering.ts'
 import { createUwsListener, loadUws } from '../../../core/listener/uws/listener.ts'
 
@@ -12,7 +12,7 @@ const skip =
   process.platform === 'linux' && loadUws() !== undefined ? false : 'no shared ports of uws here'
 
 t.test('sockets that share a port, and who is given its connections', { skip }, async (t) => {
-  const port = await claimPort(HOST, 0)
+  const port = await probePort(HOST, 0)
   const served: string[] = []
   const open = async (name: string) => {
     const listener = await createUwsListener({
@@ -51,7 +51,7 @@ t.test('sockets that share a port, and who is given its connections', { skip }, 
 })
 
 t.test('a port this process does not listen on is not steered', { skip }, async (t) => {
-  const port = await claimPort(HOST, 0)
+  const port = await probePort(HOST, 0)
   await t.rejects(steerConnections(port, 0), {
     message: `this process does not listen on port ${port}`,
   })

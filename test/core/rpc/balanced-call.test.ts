@@ -35,10 +35,6 @@ class TestCall extends BalancedCall {
     this.leave()
   }
 
-  protected pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
-    return this.upstream!.pick(undefined, last, this.tried)
-  }
-
   protected override chosen({ id }: UpstreamNode): void {
     this.nodes.push(id)
   }

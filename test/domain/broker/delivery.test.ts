@@ -13,7 +13,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await turn()
 }
 
-t.test('a publisher is never in the stack of a subscriber', async (t) => {
+t.test('never calls a subscriber on the stack of a publisher', async (t) => {
   const got: string[] = []
   const { push } = new Delivery(SUBSCRIPTION, ({ body }) => {
     got.push(body.toString())
@@ -24,7 +24,7 @@ t.test('a publisher is never in the stack of a subscriber', async (t) => {
   t.same(got, ['1'])
 })
 
-t.test('messages are handed over in order, one at a time', async (t) => {
+t.test('delivers messages in order, one at a time', async (t) => {
   const log: string[] = []
   const { push } = new Delivery(SUBSCRIPTION, async ({ body }) => {
     log.push(`begin ${body}`)
@@ -40,34 +40,31 @@ t.test('messages are handed over in order, one at a time', async (t) => {
   )
 })
 
-t.test(
-  'what waits is bounded in bytes, headers included, yet a long message can pass',
-  async (t) => {
-    const got: number[] = []
-    const drops: number[] = []
-    const delivery = new Delivery(
-      SUBSCRIPTION,
-      ({ body }) => {
-        got.push(body.length)
-      },
-      { maxWaitingBytes: 100, onDrop: (_, count) => drops.push(count) },
-    )
-    delivery.push(toMessage('x'.repeat(500)))
-    delivery.push(toMessage('x'))
-    await until(() => got.length === 1)
-    delivery.push({ headers: { a: 'x'.repeat(59) }, body: new Uint8Array(20) })
-    delivery.push(toMessage('x'.repeat(21)))
-    delivery.push(toMessage('x'.repeat(20)))
-    delivery.push(toMessage('x'))
-    await until(() => got.length === 3)
-    t.same(got, [500, 20, 20])
-    t.equal(delivery.dropped, 3)
-    await until(() => drops.length === 3)
-    t.same(drops, [1, 1, 1], 'the second time one at once, one after it had caught up')
-  },
-)
+t.test('bounds pending bytes including headers, and still passes a long message', async (t) => {
+  const got: number[] = []
+  const drops: number[] = []
+  const delivery = new Delivery(
+    SUBSCRIPTION,
+    ({ body }) => {
+      got.push(body.length)
+    },
+    { maxWaitingBytes: 100, onDrop: (_, count) => drops.push(count) },
+  )
+  delivery.push(toMessage('x'.repeat(500)))
+  delivery.push(toMessage('x'))
+  await until(() => got.length === 1)
+  delivery.push({ headers: { a: 'x'.repeat(59) }, body: new Uint8Array(20) })
+  delivery.push(toMessage('x'.repeat(21)))
+  delivery.push(toMessage('x'.repeat(20)))
+  delivery.push(toMessage('x'))
+  await until(() => got.length === 3)
+  t.same(got, [500, 20, 20])
+  t.equal(delivery.dropped, 3)
+  await until(() => drops.length === 3)
+  t.same(drops, [1, 1, 1], 'the second time one at once, one after it had caught up')
+})
 
-t.test('a subscriber that publishes to itself does not keep the event loop', async (t) => {
+t.test('yields to the event loop if a subscriber publishes to itself', async (t) => {
   let count = 0
   const delivery = new Delivery(SUBSCRIPTION, (message) => {
     count++
@@ -79,7 +76,7 @@ t.test('a subscriber that publishes to itself does not keep the event loop', asy
   delivery.close()
 })
 
-t.test('promises that are resolved already do not keep the event loop either', async (t) => {
+t.test('yields to the event loop between resolved promises', async (t) => {
   let count = 0
   const delivery = new Delivery(SUBSCRIPTION, (message) => {
     count++
@@ -92,7 +89,7 @@ t.test('promises that are resolved already do not keep the event loop either', a
   delivery.close()
 })
 
-t.test('a closed delivery hands nothing over, and tells what was lost before', async (t) => {
+t.test('delivers nothing after close and reports earlier drops', async (t) => {
   const got: string[] = []
   const drops: number[] = []
   const delivery = new Delivery(
@@ -114,7 +111,7 @@ t.test('a closed delivery hands nothing over, and tells what was lost before', a
   t.equal(delivery.dropped, 3, 'what comes after the end is not lost')
 })
 
-t.test('without anybody to tell, losses and errors are process warnings', async (t) => {
+t.test('emits process warnings for drops and errors without a callback', async (t) => {
   const warnings = t.capture(process, 'emitWarning', () => {})
   const delivery = new Delivery(
     SUBSCRIPTION,
@@ -136,7 +133,7 @@ t.test('without anybody to tell, losses and errors are process warnings', async 
   ])
 })
 
-t.test('by choice those that wait longest make room for those that come', async (t) => {
+t.test('drops the oldest messages if the policy says so', async (t) => {
   const got: string[] = []
   const drops: number[] = []
   let release = (): void => {}
@@ -171,7 +168,7 @@ t.test('by choice those that wait longest make room for those that come', async 
   t.equal(delivery.dropped, 4, 'a message alone has room, however long it is')
 })
 
-t.test('by choice a subscriber that is too slow is not kept', async (t) => {
+t.test('disconnects a slow subscriber if the policy says so', async (t) => {
   const got: string[] = []
   const drops: number[] = []
   let ends = 0

@@ -11,7 +11,7 @@ import {
 
 const EVENT = { id: 'id', timestampMs: 5, metadata: {}, payload: new Uint8Array(3) }
 
-t.test('topics, namespaces and groups are named as services are', (t) => {
+t.test('accepts topics, namespaces and groups named like services', (t) => {
   for (const name of ['a', 'orders.v1', 'Orders-2_x', 'x'.repeat(253)])
     t.equal(isEventName(name), true, name)
   for (const name of ['', ' ', '.', 'a..b', '-a', 'a/b', 'a*', 'é', 'x'.repeat(254), 5, undefined])
@@ -25,7 +25,7 @@ t.test('topics, namespaces and groups are named as services are', (t) => {
   t.end()
 })
 
-t.test('an event has limits', (t) => {
+t.test('limits the size of an event', (t) => {
   checkEvent(EVENT, 3)
   t.throws(() => checkEvent(EVENT, 2), {
     code: 400,
@@ -41,7 +41,7 @@ t.test('an event has limits', (t) => {
   t.end()
 })
 
-t.test('a start is a sequence from 1 on, or a time', (t) => {
+t.test('accepts a sequence from 1 or a time as start', (t) => {
   for (const start of [{}, { sequence: 1 }, { sinceMs: 0 }, { sequence: 9, sinceMs: 8.64e15 }])
     checkStart(start)
   t.throws(() => checkStart({ sequence: 0 }), { code: 400, message: /^sequence must be/ })
@@ -50,7 +50,7 @@ t.test('a start is a sequence from 1 on, or a time', (t) => {
 })
 
 t.test(
-  'events of dead letters are not given up, nor are those whose topic would have no name',
+  'does not dead-letter events of dead-letter topics, nor those whose topic name would be invalid',
   (t) => {
     for (const [topic, limit] of [
       ['a', 0],
@@ -73,7 +73,7 @@ t.test(
   },
 )
 
-t.test('a number has bounds', (t) => {
+t.test('checks the bounds of a number', (t) => {
   checkNumber('n', 1, 1, 2)
   for (const value of [0, 3, '1', undefined, Number.NaN])
     t.throws(() => checkNumber('n', value, 1, 2), {

@@ -3,7 +3,7 @@ import { toConsumption } from '../../../domain/events/consume-options.ts'
 
 const TOPIC = { namespace: 'mx', topic: 'orders' }
 
-t.test('who acknowledges depends on the group, and on whether it happens by itself', (t) => {
+t.test('derives acknowledgement from the group and the auto-ack option', (t) => {
   const of = (options: object) => {
     const { acks, group, settings } = toConsumption(TOPIC, options)
     return [acks, group.name, group.ackWaitMs, settings.ackWaitMs]
@@ -20,7 +20,7 @@ t.test('who acknowledges depends on the group, and on whether it happens by itse
   t.end()
 })
 
-t.test('what makes no sense is 400, naming it', (t) => {
+t.test('rejects contradictory options with 400 and names the option', (t) => {
   for (const [options, message] of [
     [{ group: '' }, /^group must be letters/],
     [{ start: { sequence: 0 } }, /^sequence must be/],

@@ -67,7 +67,7 @@ function open(t: Test, options: Partial<ConsumerOptions> = {}) {
 
 const range = (count: number) => Array.from({ length: count }, (_, i) => String(i))
 
-t.test('its owner says what becomes of events', async (t) => {
+t.test('passes acknowledgements and rejections to the group', async (t) => {
   const { consumer, give, ids, said } = open(t)
   give(['a', 'b', 'c'])
   t.strictSame(await ids(), ['a', 'b', 'c'])
@@ -79,7 +79,7 @@ t.test('its owner says what becomes of events', async (t) => {
   t.strictSame(said, ['ack b', 'nack a 7'], 'once each')
 })
 
-t.test('no more is pulled than may be in flight', async (t) => {
+t.test('pulls no more events than may be in flight', async (t) => {
   const { consumer, give, ids, pulls } = open(t, { maxInFlight: 3 })
   give(range(10))
   t.strictSame(await ids(), ['0', '1', '2'])
@@ -94,7 +94,7 @@ t.test('no more is pulled than may be in flight', async (t) => {
   )
 })
 
-t.test('nor more bytes', async (t) => {
+t.test('pulls no more bytes than may be in flight', async (t) => {
   const { consumer, give, ids, pulls } = open(t)
   give(['a', 'b'], 1, 16 * 1024 * 1024)
   await ids()
@@ -107,7 +107,7 @@ t.test('nor more bytes', async (t) => {
   t.strictSame(await next, ['c'])
 })
 
-t.test('what was not acknowledged in time is in flight no more', async (t) => {
+t.test('does not count events in flight after the acknowledgement timeout', async (t) => {
   const { consumer, give, ids, said } = open(t, { maxInFlight: 2, ackWaitMs: 30 })
   give(['a', 'b', 'c'])
   t.strictSame(await ids(), ['a', 'b'])
@@ -116,7 +116,7 @@ t.test('what was not acknowledged in time is in flight no more', async (t) => {
   t.strictSame(said, ['nack a 0', 'nack b 0'], 'it comes again, to whomever')
 })
 
-t.test('what comes again to the same consumer is held as it is now', async (t) => {
+t.test('replaces the handle of an event redelivered to the same consumer', async (t) => {
   const { consumer, give, ids, said } = open(t, { maxInFlight: 3, retryLimit: 1 })
   give(['a'])
   await ids()
@@ -128,7 +128,7 @@ t.test('what comes again to the same consumer is held as it is now', async (t) =
   t.strictSame(await ids(), ['b', 'c', 'd'], 'nothing is counted twice')
 })
 
-t.test('asking for more acknowledges what was handed on', async (t) => {
+t.test('acknowledges delivered events when more are requested', async (t) => {
   const { consumer, give, ids, said, state } = open(t, { acks: 'auto' })
   give(['a', 'b'])
   await ids()
@@ -144,7 +144,7 @@ t.test('asking for more acknowledges what was handed on', async (t) => {
   await consumer.leave()
 })
 
-t.test('without acknowledgements many are pulled at a time', async (t) => {
+t.test('pulls in batches without acknowledgements', async (t) => {
   const { give, ids, pulls, said } = open(t, { acks: 'none' })
   give(range(600))
   t.equal((await ids()).length, 512)
@@ -153,7 +153,7 @@ t.test('without acknowledgements many are pulled at a time', async (t) => {
   t.strictSame(said, [])
 })
 
-t.test('what came too often is given up, and the others are handed on', async (t) => {
+t.test('dead-letters an event that was delivered too often and delivers the others', async (t) => {
   const { consumer, give, ids, said } = open(t, { retryLimit: 2 })
   give(['a'], 4)
   give(['b'], 3)
@@ -167,7 +167,7 @@ t.test('what came too often is given up, and the others are handed on', async (t
   t.equal(said.at(-1), 'nack c 5')
 })
 
-t.test('without retries the first refusal is the last', async (t) => {
+t.test('dead-letters at the first rejection without retries', async (t) => {
   const { consumer, give, ids, said } = open(t, { retryLimit: 0 })
   give(['a'])
   await ids()
@@ -175,7 +175,7 @@ t.test('without retries the first refusal is the last', async (t) => {
   t.strictSame(said, ['bury a nack'])
 })
 
-t.test('what cannot be given up is told, and comes again', async (t) => {
+t.test('reports an event that cannot be dead-lettered and redelivers it', async (t) => {
   const { consumer, give, ids, errors, state } = open(t, { retryLimit: 0 })
   state.buryFailure = new Error('full')
   give(['a'], 2)
@@ -185,7 +185,7 @@ t.test('what cannot be given up is told, and comes again', async (t) => {
   await t.rejects(async () => consumer.nack('b', 0), { message: 'full' })
 })
 
-t.test('left, it has nothing more, whatever it waits for', async (t) => {
+t.test('delivers nothing after leaving, with any pending pull', async (t) => {
   for (const acks of ['none', 'auto', 'owner'] as const) {
     const { consumer, ids, said } = open(t, { acks })
     const next = ids()

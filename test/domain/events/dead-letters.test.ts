@@ -16,7 +16,7 @@ const DELIVERY: EventDelivery = {
   nack() {},
 }
 
-t.test('a dead letter is what the event was, and says where it comes from', (t) => {
+t.test('contains the event and its origin', (t) => {
   const letter = toDeadLetter(TOPIC, 'billing', DELIVERY, 'nack', 1_800_000_000_000)
   t.strictSame(letter, {
     id: letter.id,
@@ -41,7 +41,7 @@ t.test('a dead letter is what the event was, and says where it comes from', (t) 
   t.end()
 })
 
-t.test('given up again it has the same id, of another group another', (t) => {
+t.test('has a stable id for an event and group', (t) => {
   const idOf = (group: string | undefined, now = 5) =>
     toDeadLetter(TOPIC, group, DELIVERY, 'nack', now).id
   t.match(idOf('a'), /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -50,7 +50,7 @@ t.test('given up again it has the same id, of another group another', (t) => {
   t.end()
 })
 
-t.test('topics of dead letters are told by their names', (t) => {
+t.test('recognizes topics of dead letters by name', (t) => {
   t.equal(toDeadTopic('orders'), 'orders.dead')
   t.equal(isDeadTopic('orders.dead'), true)
   t.equal(isDeadTopic('orders'), false)

@@ -6,7 +6,7 @@ import {
   rejectInput,
 } from '../../../domain/events/errors.ts'
 
-t.test('errors have the id of the service, a code, and keep their cause', (t) => {
+t.test('sets the service id and a code, and preserves the cause', (t) => {
   const cause = new Error('why')
   t.match(eventsFull(cause), { id: 'events', code: 507, cause })
   t.match(eventsUnavailable(cause), { id: 'events', code: 503, cause })

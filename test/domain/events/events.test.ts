@@ -26,7 +26,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
-t.test('what is published has an id of its own, a sequence and a time', async (t) => {
+t.test('assigns id, sequence and time to a published event', async (t) => {
   const { events, clock } = open(t)
   const first = await publish(events)
   clock.ms -= 500
@@ -44,7 +44,7 @@ t.test('what is published has an id of its own, a sequence and a time', async (t
   t.match(found, [{ ...third, metadata: { a: 'b' } }, first, second], 'by time, then by place')
 })
 
-t.test('what is published in one turn is one batch', async (t) => {
+t.test('batches events published in one tick', async (t) => {
   const batches: number[] = []
   const memory = createMemoryEvents()
   const append = (batch: readonly EventAppend[]) => {
@@ -58,7 +58,7 @@ t.test('what is published in one turn is one batch', async (t) => {
   t.equal(new Set(published.map(({ sequence }) => sequence)).size, 500)
 })
 
-t.test('one of a batch may fail alone, or all of them', async (t) => {
+t.test('fails a single event or the whole batch', async (t) => {
   const outcome = { failing: undefined as Error | undefined }
   const { events } = open(
     t,
@@ -76,7 +76,7 @@ t.test('one of a batch may fail alone, or all of them', async (t) => {
   for (const one of [publish(events), publish(events)]) await t.rejects(one, { code: 503 })
 })
 
-t.test('what breaks a rule is refused, and nothing is stored', async (t) => {
+t.test('rejects invalid events and stores nothing', async (t) => {
   const { events } = open(t, { maxPayloadBytes: 10 })
   const refused = (publication: object, topic: EventTopic, code: number, message: RegExp) =>
     t.rejects(events.publish(topic, { payload: PAYLOAD, ...publication }), { code, message })
@@ -94,14 +94,14 @@ t.test('what breaks a rule is refused, and nothing is stored', async (t) => {
   t.strictSame(await events.listTopics(), [])
 })
 
-t.test('a payload leaves room for what an adapter keeps besides', async (t) => {
+t.test('reserves space in the payload limit for metadata of the adapter', async (t) => {
   t.equal(open(t, { maxPayloadBytes: 1e9 }).events.maxPayloadBytes, 4 * 1024 * 1024)
   t.equal(open(t).events.maxPayloadBytes, 1024 * 1024)
   const { events } = open(t, {}, { maxEventBytes: 100_000 })
   t.equal(events.maxPayloadBytes, 100_000 - 16 * 1024 - 2048)
 })
 
-t.test('topics, groups and consumers are bounded', async (t) => {
+t.test('limits topics, groups and consumers', async (t) => {
   const { events } = open(t, { maxTopics: 2, maxGroups: 2, maxConsumers: 3, retainMs: 100_000 })
   await publish(events)
   await publish(events, {}, { ...TOPIC, topic: 'other' })
@@ -123,7 +123,7 @@ t.test('topics, groups and consumers are bounded', async (t) => {
   await events.consume(TOPIC, { group: 'c' })
 })
 
-t.test('a topic that is consumed counts, too, and one that was deleted does not', async (t) => {
+t.test('counts a consumed topic and not a deleted one', async (t) => {
   const { events } = open(t, { maxTopics: 2, retainMs: 100_000 })
   const [one, two, three] = ['one', 'two', 'three'].map((topic) => ({ ...TOPIC, topic }))
   const consumer = await events.consume(one!, { group: 'g' })
@@ -144,7 +144,7 @@ t.test('a topic that is consumed counts, too, and one that was deleted does not'
   t.equal((await publish(events, {}, three)).sequence, 1)
 })
 
-t.test('a topic without events and groups is forgotten, and does not count any more', async (t) => {
+t.test('stops counting a topic without events and groups', async (t) => {
   const { events, clock } = open(t, { maxTopics: 1, retention: { maxAgeMs: 1000 } })
   await publish(events)
   const other = { ...TOPIC, topic: 'other' }
@@ -161,7 +161,7 @@ t.test('a topic without events and groups is forgotten, and does not count any m
   t.match(await events.listTopics(), [other])
 })
 
-t.test('events are refused while too many wait', async (t) => {
+t.test('rejects events while too many are pending', async (t) => {
   const { events } = open(t, { maxWaitingBytes: 2000 })
   await publish(events)
   const first = publish(events, { payload: new Uint8Array(3000) })
@@ -170,7 +170,7 @@ t.test('events are refused while too many wait', async (t) => {
   await publish(events)
 })
 
-t.test('topics keep what they should, each its own', async (t) => {
+t.test('applies retention per topic', async (t) => {
   const { events, clock } = open(t, {
     retention: { maxAgeMs: 1000 },
     topics: { long: { maxAgeMs: 5000 }, small: { maxBytes: 1 } },
@@ -190,7 +190,7 @@ t.test('topics keep what they should, each its own', async (t) => {
 })
 
 t.test(
-  'an event that came too often is moved to the dead letters, and not lost on the way',
+  'moves an event that was delivered too often to the dead letters without losing it',
   async (t) => {
     const { events, memory } = open(t)
     const dead = { ...TOPIC, topic: 'orders.dead' }
@@ -217,7 +217,7 @@ t.test(
   },
 )
 
-t.test('what cannot be put among the dead letters stays where it is', async (t) => {
+t.test('retains an event that cannot be dead-lettered', async (t) => {
   const memory = createMemoryEvents()
   let isFull = false
   let refused = 0
@@ -250,7 +250,7 @@ t.test('what cannot be put among the dead letters stays where it is', async (t) 
 })
 
 t.test(
-  'closing lets go of consumers, waits for what is being stored, and then takes nothing',
+  'close releases consumers, waits for writes in flight and rejects further events',
   async (t) => {
     const { events } = open(t)
     const consumer = await events.consume(TOPIC)
@@ -272,7 +272,7 @@ t.test(
   },
 )
 
-t.test('who joins while all are leaving leaves, too', async (t) => {
+t.test('ends a consumer that joins during close', async (t) => {
   const memory = createMemoryEvents()
   let onJoin: () => void = () => {}
   const joined = new Promise<void>((resolve) => {
@@ -305,7 +305,7 @@ t.test('who joins while all are leaving leaves, too', async (t) => {
   t.equal(left, 1)
 })
 
-t.test('an adapter without groups to care for has none', async (t) => {
+t.test('lists no groups for an adapter without groups', async (t) => {
   const { listGroups: _, deleteGroup: __, deleteTopic: ___, ...rest } = createMemoryEvents()
   const events = createEvents(rest)
   t.teardown(events.close)

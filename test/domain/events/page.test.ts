@@ -16,7 +16,7 @@ async function open(count: number, toTime: (i: number) => number, bytes = 1, met
   return adapter
 }
 
-t.test('a page has 250 events, or as many as it may', async (t) => {
+t.test('returns 250 events by default, or the requested number', async (t) => {
   const adapter = await open(1500, (i) => i)
   const read = async (query: object) => {
     const { events, next } = await readEvents(adapter, TOPIC, query)
@@ -30,7 +30,7 @@ t.test('a page has 250 events, or as many as it may', async (t) => {
   t.strictSame(await read({ sequence: 2000 }), [0, undefined, undefined])
 })
 
-t.test('a page stands in order of timestamp, then of sequence', async (t) => {
+t.test('orders a page by timestamp, then by sequence', async (t) => {
   const times = [30, 10, 20, 10, 5]
   const adapter = await open(times.length, (i) => times[i]!)
   const read = async (query: object) => {
@@ -42,7 +42,7 @@ t.test('a page stands in order of timestamp, then of sequence', async (t) => {
   t.strictSame(await read({ limit: 3, sequence: 4 }), ['5/5', '10/4', undefined])
 })
 
-t.test('a page is a message: long payloads and metadata make it shorter', async (t) => {
+t.test('shortens a page with long payloads and metadata to the size of a message', async (t) => {
   const sizes: number[] = []
   for (const [count, bytes, metadata] of [
     [20, 1024 * 1024, {}],
@@ -60,7 +60,7 @@ t.test('a page is a message: long payloads and metadata make it shorter', async 
   for (const size of sizes) t.ok(size > 7e6 && size < 16 * 1024 * 1024, String(size))
 })
 
-t.test('what is left out by time is gone through without holding up others', async (t) => {
+t.test('yields to the event loop while skipping events by time', async (t) => {
   const adapter = await open(50_000, (i) => (i === 0 ? 1e9 : i))
   let turns = 0
   let isOver = false
@@ -75,7 +75,7 @@ t.test('what is left out by time is gone through without holding up others', asy
   t.ok(turns >= 40, String(turns))
 })
 
-t.test('a query that makes no sense is 400', async (t) => {
+t.test('rejects a contradictory query with 400', async (t) => {
   const adapter = createMemoryEvents()
   for (const [query, message] of [
     [{ sequence: 0 }, /^sequence must be/],

@@ -62,7 +62,7 @@ t.test('accepts a jump ahead that lasts for an hour', async (t) => {
   t.equal(jumps.length, 1)
 })
 
-t.test('a further jump is reported, and begins the hour anew', async (t) => {
+t.test('reports a further jump and restarts the hour', async (t) => {
   const { at, jumps, read, pass } = open()
   at.wall += 5 * 60_000
   read()
@@ -102,7 +102,7 @@ t.test('reports a clock that is ahead by more than a day at the start', async (t
   t.equal(read(), at.wall)
 })
 
-t.test('a server that starts with a wrong clock deletes no events', async (t) => {
+t.test('deletes no events after a start with a wrong clock', async (t) => {
   const folder = makeTempFolder(t, 'events')
   const topic = { namespace: 'mx', topic: 'audit' }
   const { now } = Date
@@ -138,7 +138,7 @@ t.test('a server that starts with a wrong clock deletes no events', async (t) =>
   t.equal(await run(8 * DAY_MS), 3, 'nor after another start')
 })
 
-t.test('a clock that is wrong for a moment deletes no events, and is reported', async (t) => {
+t.test('deletes no events while the clock is temporarily wrong, and reports it', async (t) => {
   const errors: unknown[] = []
   const events = createEvents(createMemoryEvents(), {
     retainMs: 1,

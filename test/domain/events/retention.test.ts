@@ -39,7 +39,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
-t.test('every topic is told what it may keep, again and again', async (t) => {
+t.test('applies the limits of every topic periodically', async (t) => {
   const { calls, learnt } = open(t, ['a', 'bcd'])
   await until(() => calls.length >= 4)
   t.strictSame(calls.slice(0, 2), [
@@ -49,7 +49,7 @@ t.test('every topic is told what it may keep, again and again', async (t) => {
   t.strictSame(learnt[0], ['a', 'bcd'])
 })
 
-t.test('a topic that has more to remove is told at once', async (t) => {
+t.test('continues at once with a topic that has more to remove', async (t) => {
   const { calls } = open(t, ['a', 'b'], 3)
   await until(() => calls.length >= 5)
   t.strictSame(
@@ -58,13 +58,13 @@ t.test('a topic that has more to remove is told at once', async (t) => {
   )
 })
 
-t.test('a new topic is told before the next look', async (t) => {
+t.test('applies limits to a new topic before the next interval', async (t) => {
   const { retainer, calls } = open(t, [])
   retainer.begin({ namespace: 'mx', topic: 'new' })
   t.match(calls, [{ topic: 'new' }])
 })
 
-t.test('a failure is told once, until it went well again', async (t) => {
+t.test('reports a failure once until it succeeds again', async (t) => {
   const { errors, state, calls } = open(t, ['a'])
   state.failure = new Error('away')
   await until(() => errors.length === 1)
@@ -79,7 +79,7 @@ t.test('a failure is told once, until it went well again', async (t) => {
   )
 })
 
-t.test('stopped, it removes nothing more', async (t) => {
+t.test('removes nothing after stop', async (t) => {
   const { retainer, calls } = open(t, ['a'], Number.POSITIVE_INFINITY)
   await until(() => calls.length > 2)
   await retainer.stop()

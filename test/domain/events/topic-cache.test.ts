@@ -7,30 +7,27 @@ const toTopic = (topic: string, namespace = 'mx'): EventTopic => ({ namespace, t
 const toState = (topic: string): TopicState => ({ ...toTopic(topic), first: 1, last: 1, bytes: 1 })
 const MANY = { maxTopics: 2, maxAllTopics: 100 }
 
-t.test(
-  'topics that are there are looked up once, and only so many more of a namespace are admitted',
-  async (t) => {
-    let looked = 0
-    const listTopics = () => {
-      looked++
-      return [toState('a')]
-    }
-    const known = createTopicCache({ listTopics }, MANY)
-    t.equal(known.has(toTopic('a')), false)
-    t.equal(await known.admit(toTopic('a')), false)
-    t.equal(await known.admit(toTopic('b')), true)
-    t.equal(known.has(toTopic('b')), true)
-    t.equal(await known.admit(toTopic('b')), false)
-    await t.rejects(known.admit(toTopic('c')), {
-      code: 429,
-      message: 'the namespace mx has 2 topics already',
-    })
-    t.equal(await known.admit(toTopic('c', 'other')), true, 'others have theirs')
-    t.equal(looked, 1)
-  },
-)
+t.test('looks up an existing topic once and limits new topics of a namespace', async (t) => {
+  let looked = 0
+  const listTopics = () => {
+    looked++
+    return [toState('a')]
+  }
+  const known = createTopicCache({ listTopics }, MANY)
+  t.equal(known.has(toTopic('a')), false)
+  t.equal(await known.admit(toTopic('a')), false)
+  t.equal(await known.admit(toTopic('b')), true)
+  t.equal(known.has(toTopic('b')), true)
+  t.equal(await known.admit(toTopic('b')), false)
+  await t.rejects(known.admit(toTopic('c')), {
+    code: 429,
+    message: 'the namespace mx has 2 topics already',
+  })
+  t.equal(await known.admit(toTopic('c', 'other')), true, 'others have theirs')
+  t.equal(looked, 1)
+})
 
-t.test('all namespaces together have a bound, too', async (t) => {
+t.test('limits topics of all namespaces together', async (t) => {
   const known = createTopicCache({ listTopics: () => [] }, { maxTopics: 2, maxAllTopics: 2 })
   await known.admit(toTopic('a'))
   await known.admit(toTopic('a', 'b'))
@@ -40,7 +37,7 @@ t.test('all namespaces together have a bound, too', async (t) => {
   })
 })
 
-t.test('what is not there any more does not count', async (t) => {
+t.test('does not count deleted topics', async (t) => {
   const known = createTopicCache({ listTopics: () => [toState('a'), toState('b')] }, MANY)
   await t.rejects(known.admit(toTopic('c')), { code: 429 })
   known.forget(toTopic('a'))
@@ -55,7 +52,7 @@ t.test('what is not there any more does not count', async (t) => {
   t.equal(await known.admit(toTopic('e')), true)
 })
 
-t.test('what could not be looked up is looked up again', async (t) => {
+t.test('repeats a failed lookup', async (t) => {
   let isAway = true
   const listTopics = async () => {
     if (isAway) throw new Error('away')
@@ -67,7 +64,7 @@ t.test('what could not be looked up is looked up again', async (t) => {
   t.equal(await known.admit(toTopic('a')), true)
 })
 
-t.test('a namespace has as many bytes of events as its quota says', async (t) => {
+t.test('limits the event bytes of a namespace by its quota', async (t) => {
   const state = (namespace: string, bytes: number) => ({
     ...{ namespace, topic: 'orders', first: 1, last: 1, bytes },
   })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { toTopicKey } from '../../../domain/events/topic-key.ts'
 
-t.test('keys tell topics apart, and are in their order', (t) => {
+t.test('encodes topics uniquely and in order', (t) => {
   const keys = [
     toTopicKey({ namespace: 'a', topic: 'b' }),
     toTopicKey({ namespace: 'a', topic: 'b' }, 'c'),

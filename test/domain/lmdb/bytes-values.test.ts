@@ -3,7 +3,7 @@ import { bytesValues } from '../../../domain/lmdb/bytes-values.ts'
 import { openEnvironment } from '../../../domain/lmdb/environment.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('a value is a buffer of its own, as long as it is', async (t) => {
+t.test('returns a buffer of its own with the exact length', async (t) => {
   const bytes = Buffer.from('value, and what was there before')
   const value = bytesValues.decode(bytes, 5)
   bytes.fill(0)
@@ -12,7 +12,7 @@ t.test('a value is a buffer of its own, as long as it is', async (t) => {
   t.equal(bytesValues.encode(value), value)
 })
 
-t.test('values of all lengths are read back, and stay what they are', async (t) => {
+t.test('reads back values of all lengths, which stay unchanged', async (t) => {
   const folder = makeTempFolder(t, 'bytes-values')
   const { openTable, transact, close } = openEnvironment(folder, { what: 'it', isFlushed: false })
   t.teardown(close)

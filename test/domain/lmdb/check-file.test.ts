@@ -5,7 +5,7 @@ import { checkFile } from '../../../domain/lmdb/check-file.ts'
 import { openEnvironment } from '../../../domain/lmdb/environment.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('a file of LMDB is one, as is an empty one, and none at all', async (t) => {
+t.test('accepts an LMDB file, an empty one, and a missing one', async (t) => {
   const folder = makeTempFolder(t, 'check')
   const file = join(folder, 'data.mdb')
   t.notOk(checkFile(file))
@@ -16,7 +16,7 @@ t.test('a file of LMDB is one, as is an empty one, and none at all', async (t) =
   t.ok(readFileSync(file).length > 0)
 })
 
-t.test('what would end the process is refused', async (t) => {
+t.test('rejects files that would crash the process', async (t) => {
   const folder = makeTempFolder(t, 'check')
   const file = join(folder, 'data.mdb')
   await openEnvironment(folder, { what: 'it', isFlushed: false }).close()

@@ -2,7 +2,7 @@ import t from 'tap'
 import { isDiskFull } from '../../../domain/lmdb/disk-space.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('codes that mean that there is no room are told from others', (t) => {
+t.test('recognizes error codes for a full disk', (t) => {
   const folder = makeTempFolder(t, 'is-full')
   const error = (code: unknown) => Object.assign(new Error('Input/output error'), { code })
   for (const code of [28, 122, 27, -30792, -30788]) t.equal(isDiskFull(error(code), folder), true)

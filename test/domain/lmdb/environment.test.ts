@@ -6,7 +6,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const OPTIONS = { what: 'the store', isFlushed: false }
 
-t.test('the folder is made, for its owner alone', async (t) => {
+t.test('creates the folder with access for its owner only', async (t) => {
   const folder = join(makeTempFolder(t, 'environment'), 'a/b')
   const { close } = openEnvironment(folder, OPTIONS)
   t.equal(statSync(folder).mode & 0o777, 0o700)
@@ -15,7 +15,7 @@ t.test('the folder is made, for its owner alone', async (t) => {
   await close()
 })
 
-t.test('a folder that cannot be used is named', (t) => {
+t.test('names a folder that cannot be used', (t) => {
   const file = join(makeTempFolder(t, 'environment'), 'file')
   writeFileSync(file, '')
   t.throws(() => openEnvironment(join(file, 'a'), OPTIONS), {
@@ -24,7 +24,7 @@ t.test('a folder that cannot be used is named', (t) => {
   t.end()
 })
 
-t.test('a file that is none of LMDB is named, and left as it is', (t) => {
+t.test('names a file that is not LMDB and leaves it unchanged', (t) => {
   const folder = makeTempFolder(t, 'environment')
   const file = join(folder, 'data.mdb')
   writeFileSync(file, 'x'.repeat(10_000))
@@ -35,7 +35,7 @@ t.test('a file that is none of LMDB is named, and left as it is', (t) => {
   t.end()
 })
 
-t.test('what a transaction writes can be read once it is done, by others not before', async (t) => {
+t.test('makes writes of a transaction visible after its commit', async (t) => {
   const { openTable, transact, close } = openEnvironment(makeTempFolder(t, 'environment'), OPTIONS)
   const records = openTable('records')
   t.teardown(close)

@@ -24,13 +24,13 @@ function openInTemp(t: Test) {
   return { folder, ...open(folder) }
 }
 
-t.test('nothing is told of a file that can be written', async (t) => {
+t.test('logs nothing for successful writes', async (t) => {
   const { onSuccess, told } = openInTemp(t)
   onSuccess()
   t.same(told, [])
 })
 
-t.test('that it is full is told once, and once that it is not', async (t) => {
+t.test('logs a full disk once, and its end once', async (t) => {
   const { folder, onFailure, onSuccess, told, clock } = openInTemp(t)
   for (let i = 0; i < 100; i++) onFailure(MAP_FULL)
   t.same(told.splice(0), [
@@ -41,7 +41,7 @@ t.test('that it is full is told once, and once that it is not', async (t) => {
   t.same(told, [`the store can be written again, after 11 s: ${folder}`])
 })
 
-t.test('writes that succeed and fail in turns are told of once', async (t) => {
+t.test('logs once for alternating success and failure', async (t) => {
   const { onFailure, onSuccess, told, clock } = openInTemp(t)
   for (; clock.nowMs < 60_000; clock.nowMs += 1000) {
     onFailure(MAP_FULL)
@@ -50,7 +50,7 @@ t.test('writes that succeed and fail in turns are told of once', async (t) => {
   t.equal(told.length, 1)
 })
 
-t.test('another reason is told in its words', async (t) => {
+t.test('logs the text of another cause', async (t) => {
   const { folder, onFailure, told } = openInTemp(t)
   onFailure(BROKEN)
   t.same(told, [
@@ -58,7 +58,7 @@ t.test('another reason is told in its words', async (t) => {
   ])
 })
 
-t.test('a disk that is nearly full is no room yet', (t) => {
+t.test('treats a nearly full disk as full', (t) => {
   const disk = mountSmallDisk(t, 8)
   if (disk !== undefined) {
     const { onFailure, onSuccess, told, clock } = open(disk.folder)
@@ -73,7 +73,7 @@ t.test('a disk that is nearly full is no room yet', (t) => {
   t.end()
 })
 
-t.test('what has no room is not tried again at once, unless there is more', (t) => {
+t.test('does not retry a write at once unless there is more space', (t) => {
   const disk = mountSmallDisk(t, 8)
   if (disk !== undefined) {
     const { onFailure, findReason, clock } = open(disk.folder)

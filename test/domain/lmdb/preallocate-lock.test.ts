@@ -8,7 +8,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const OPTIONS = { what: 'the store', isFlushed: false }
 
-t.test('the file has no holes, and what was in it stays', async (t) => {
+t.test('fills holes of the file and preserves its contents', async (t) => {
   const file = join(makeTempFolder(t, 'lock'), 'lock.mdb')
   reserveLock(file, true)
   t.match(statSync(file), { size: 12_288, blocks: 24 })
@@ -22,7 +22,7 @@ t.test('the file has no holes, and what was in it stays', async (t) => {
   t.ok(bytes.subarray(7).every((byte) => byte === 0))
 })
 
-t.test('on a disk that is full already a store cannot be opened, and says so', async (t) => {
+t.test('reports a full disk when a new store is opened', async (t) => {
   const disk = mountSmallDisk(t, 1)
   if (disk === undefined) return
   const rest = join(disk.folder, 'rest')
@@ -39,7 +39,7 @@ t.test('on a disk that is full already a store cannot be opened, and says so', a
   }
 })
 
-t.test('a store that is there is opened and read on a full disk', async (t) => {
+t.test('opens and reads an existing store on a full disk', async (t) => {
   const disk = mountSmallDisk(t, 1)
   if (disk === undefined) return
   const folder = join(disk.folder, 'store')

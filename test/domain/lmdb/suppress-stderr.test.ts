@@ -3,27 +3,24 @@ import { silenceFailures } from '../../../domain/lmdb/suppress-stderr.ts'
 
 const output = console
 
-t.test(
-  'what the library writes for a transaction that failed is not written, anything else is',
-  async (t) => {
-    const { args } = t.capture(output, 'error')
-    const statuses: number[] = []
-    const env = {
-      startWriting(_address: unknown, onStatus: (status: number) => void) {
-        for (const status of [0, 2, 28]) onStatus(status)
-      },
-    }
-    silenceFailures({ env })
-    env.startWriting(0, (status) => {
-      statuses.push(status)
-      output.error(status)
-    })
-    t.strictSame(statuses, [0, 2, 28])
-    t.strictSame(args(), [[0], [2]])
-  },
-)
+t.test("suppresses only the library's output about a failed transaction", async (t) => {
+  const { args } = t.capture(output, 'error')
+  const statuses: number[] = []
+  const env = {
+    startWriting(_address: unknown, onStatus: (status: number) => void) {
+      for (const status of [0, 2, 28]) onStatus(status)
+    },
+  }
+  silenceFailures({ env })
+  env.startWriting(0, (status) => {
+    statuses.push(status)
+    output.error(status)
+  })
+  t.strictSame(statuses, [0, 2, 28])
+  t.strictSame(args(), [[0], [2]])
+})
 
-t.test('a callback that throws leaves errors to be written', async (t) => {
+t.test('restores stderr if a callback throws', async (t) => {
   const before = output.error
   const env = {
     startWriting(_address: unknown, onStatus: (status: number) => void) {

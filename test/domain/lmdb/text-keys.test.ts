@@ -5,7 +5,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const { readKey, writeKey } = textKeys
 
-t.test('a key is written where it shall be, and read from there', (t) => {
+t.test('writes a key at an offset and reads it from there', (t) => {
   const target = Buffer.alloc(64)
   for (const key of ['a', 'h\u00e4user', '\u{1f600}\0\u0001']) {
     const end = writeKey(key, target, 5)
@@ -15,7 +15,7 @@ t.test('a key is written where it shall be, and read from there', (t) => {
   t.end()
 })
 
-t.test('a key that fits to the byte is written, one that does not is not cut off', (t) => {
+t.test('writes a key that fits exactly and never truncates one', (t) => {
   const target = Buffer.alloc(8)
   t.equal(writeKey('abcdefgh', target, 0), 8)
   t.equal(writeKey('\u00e4\u00e4\u00e4', target, 2), 8)
@@ -27,7 +27,7 @@ t.test('a key that fits to the byte is written, one that does not is not cut off
   t.end()
 })
 
-t.test('keys of any length are found again, in the order of their bytes', async (t) => {
+t.test('finds keys of any length in byte order', async (t) => {
   const folder = makeTempFolder(t, 'text-keys')
   const { openTextTable, transact, close } = openEnvironment(folder, {
     what: 'the store',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isServerAddress, parseServerAddress } from '../../../domain/mesh/address.ts'
 
-t.test('an address of a server says where, and whether over TLS', (t) => {
+t.test('parses host, port and TLS of a server address', (t) => {
   const plain = { host: 'example.com', port: 8081, secure: false, text: 'mx://example.com:8081' }
   t.strictSame(parseServerAddress('example.com:8081'), plain)
   t.strictSame(parseServerAddress(' mx://example.com:8081 '), plain)
@@ -14,7 +14,7 @@ t.test('an address of a server says where, and whether over TLS', (t) => {
   t.end()
 })
 
-t.test('what is none', (t) => {
+t.test('rejects invalid addresses', (t) => {
   for (const text of [
     '',
     'example.com',
@@ -31,7 +31,7 @@ t.test('what is none', (t) => {
   t.end()
 })
 
-t.test('as servers tell it, it is written in full', (t) => {
+t.test('writes an advertised address in full', (t) => {
   t.ok(isServerAddress('mx://a:1'))
   for (const value of ['a:1', ' mx://a:1', 1, undefined, null]) t.notOk(isServerAddress(value))
   t.end()

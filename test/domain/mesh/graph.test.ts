@@ -24,7 +24,7 @@ function open(peers: Readonly<Record<string, string>>): RouteTable {
 const toText = ({ id, peers }: ServerTree): string =>
   peers.length === 0 ? id : `${id}(${peers.map(toText).join(' ')})`
 
-t.test('the servers there is a way to, the nearest first', (t) => {
+t.test('lists reachable servers, nearest first', (t) => {
   t.strictSame(
     listServers(open({ a: 'b', b: 'acd', c: 'bd', d: 'bc' })).map(({ id, hops, address }) => [
       id,
@@ -41,7 +41,7 @@ t.test('the servers there is a way to, the nearest first', (t) => {
   t.end()
 })
 
-t.test('the graph names all links, and the peers of each server once', (t) => {
+t.test('lists all links, and the peers of each server once', (t) => {
   const graph = (peers: Record<string, string>, depth = 9): string =>
     toText(toGraph(open(peers), 'a', depth))
   t.equal(graph({ a: '' }), 'a')

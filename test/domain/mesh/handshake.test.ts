@@ -21,7 +21,7 @@ const make = (id: string): Introduction => ({
 const SECRET = deriveLinkKey('secret')
 const pair = { caller: make('a'), callee: make('b') }
 
-t.test('who knows the token can prove it, to this peer and for this link only', (t) => {
+t.test('accepts a proof only with the token, for this peer and this link', (t) => {
   const proof = prove(SECRET, 'caller', pair)
   t.ok(isProof(proof, SECRET, 'caller', pair))
   t.notOk(isProof(proof, deriveLinkKey('other'), 'caller', pair))
@@ -37,20 +37,20 @@ t.test('who knows the token can prove it, to this peer and for this link only', 
   t.end()
 })
 
-t.test('without a token the proof is that there is none', (t) => {
+t.test('accepts an empty proof without a token', (t) => {
   const none = deriveLinkKey('')
   t.ok(isProof(prove(none, 'caller', pair), none, 'caller', pair))
   t.notOk(isProof(prove(none, 'caller', pair), SECRET, 'caller', pair))
   t.end()
 })
 
-t.test('an introduction is read, without what else it says', (t) => {
+t.test('reads an introduction and ignores unknown fields', (t) => {
   t.strictSame(readIntroduction({ ...pair.caller, more: 1 }), pair.caller)
   t.strictSame(readIntroduction({ ...pair.caller, address: '' }).address, '')
   t.end()
 })
 
-t.test('what is wrong with an introduction is named', (t) => {
+t.test('names what is wrong with an introduction', (t) => {
   const wrong: [field: string, value: unknown, message: RegExp][] = [
     ['version', 1, /^version must be 2, got 1$/],
     ['network', '', /^network must be 1 to 253 visible ASCII characters, got ""$/],
@@ -71,7 +71,7 @@ t.test('what is wrong with an introduction is named', (t) => {
   t.end()
 })
 
-t.test('names of networks', (t) => {
+t.test('checks network names', (t) => {
   t.ok(isNetworkName('mx'))
   for (const name of ['', 'a b', 'a\n', 'x'.repeat(254)]) t.notOk(isNetworkName(name))
   t.end()

@@ -11,7 +11,7 @@ import {
   MAX_PEERS,
 } from '../../../domain/mesh/limits.ts'
 
-t.test('what one bound allows, the others do not forbid', (t) => {
+t.test('accepts a message that is within every limit', (t) => {
   t.ok(MAX_HOPS < HOPS_MAX, 'a call may go as far as a route')
   t.ok(MAX_METRIC >= MAX_COST * MAX_HOPS)
   t.ok(MAX_ENTRY_BYTES * 2 < MAX_MESSAGE_BYTES && MAX_MESSAGE_BYTES < PAYLOAD_MAX_BYTES)

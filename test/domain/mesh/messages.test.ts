@@ -17,7 +17,7 @@ const ENTRY = JSON.stringify([{ version: 'latest', metadata: {}, endpoints: [] }
 const told = { path: ['b', 'c'], metric: 3, entry: ENTRY }
 const toWire = (message: object): unknown => JSON.parse(JSON.stringify(message))
 
-t.test('messages are read as they were sent', (t) => {
+t.test('decodes encoded messages', (t) => {
   const messages: [wire: object, message: LinkMessage][] = [
     [
       { type: 'hello', ...INTRODUCTION },
@@ -53,7 +53,7 @@ t.test('messages are read as they were sent', (t) => {
   t.end()
 })
 
-t.test('what is wrong with a message is named', (t) => {
+t.test('names what is wrong with a message', (t) => {
   const route = formatUpdate({ key: 'greeter', told })
   const ofRoute = (change: object) => ({ type: 'routes', routes: [route, { ...route, ...change }] })
   const long = [{ version: 'v', metadata: { a: 'x'.repeat(MAX_ENTRY_BYTES) }, endpoints: [] }]
@@ -87,7 +87,7 @@ t.test('what is wrong with a message is named', (t) => {
   t.end()
 })
 
-t.test('whatever JSON says, it is read or refused by name', (t) => {
+t.test('reads or rejects any JSON with a named error', (t) => {
   const text = fc.constantFrom('type', 'routes', 'key', 'path', 'metric', 'entry', 'n', '@a', 'a')
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(

@@ -7,7 +7,7 @@ import {
   toServerKey,
 } from '../../../domain/mesh/names.ts'
 
-t.test('services of the platform are shared by nobody, all others are', (t) => {
+t.test('shares all services except built-in ones', (t) => {
   for (const name of [
     'auth',
     'broker',
@@ -23,14 +23,14 @@ t.test('services of the platform are shared by nobody, all others are', (t) => {
   t.end()
 })
 
-t.test('ids of servers', (t) => {
+t.test('checks server ids', (t) => {
   for (const id of ['a', 'host-1.example_2', 'A9', 'x'.repeat(100)]) t.ok(isServerId(id), id)
   for (const id of ['', '-a', 'a-', '.', 'a b', 'a\n', '@a', 'ä', 'x'.repeat(101)])
     t.notOk(isServerId(id), JSON.stringify(id))
   t.end()
 })
 
-t.test('a destination is a service or a server, and one is not taken for the other', (t) => {
+t.test('distinguishes services and servers as destinations', (t) => {
   t.equal(findServerId(toServerKey('a')), 'a')
   t.equal(findServerId('a'), undefined)
   for (const key of ['greeter', 'go.mx.api.greeter', '@a-1']) t.ok(isDestination(key), key)

@@ -4,42 +4,39 @@ import { MAX_ENTRY_BYTES } from '../../../domain/mesh/limits.ts'
 import { createNetwork } from '../../../domain/mesh/network.ts'
 import { makeNode, makeService } from '../../fixtures/services.ts'
 
-t.test(
-  'services are told of as soon as they are registered, if others can call them',
-  async (t) => {
-    const memory = createMemoryRegistry()
-    t.teardown(() => memory.close?.())
-    const tooLong: string[] = []
-    const changed: string[] = []
-    const network = createNetwork({
-      id: 'a',
-      registry: memory,
-      onTooLong: (name) => tooLong.push(name),
-    })
-    t.teardown(network.close)
-    network.listen((key) => changed.push(key))
-    await network.start()
-    const callable = [makeNode('127.0.0.1:1', { protocol: 'mx' })]
-    const metadata = { text: 'x'.repeat(MAX_ENTRY_BYTES) }
-    memory.register(makeService('greeter', callable))
-    memory.register(makeService('plain', ['127.0.0.1:1']))
-    memory.register(makeService('store', callable))
-    memory.register({ ...makeService('long', callable), metadata })
-    const tell = (name: string) => network.table.tell(name, 'b')
-    t.match(tell('greeter'), { path: ['a'], metric: 0, entry: /^\[\{"version":"latest"/ })
-    for (const name of ['plain', 'store', 'long']) {
-      t.equal(tell(name), undefined, name)
-      t.equal(network.table.findOwn(name), null, 'though it is here')
-    }
-    t.strictSame(tooLong, ['long'])
-    t.strictSame(changed.sort(), ['greeter', 'long', 'plain', 'store'])
-    memory.deregister(makeService('greeter', callable))
-    t.equal(tell('greeter'), undefined)
-    t.equal(network.table.findOwn('greeter'), undefined)
-  },
-)
+t.test('advertises callable services as soon as they are registered', async (t) => {
+  const memory = createMemoryRegistry()
+  t.teardown(() => memory.close?.())
+  const tooLong: string[] = []
+  const changed: string[] = []
+  const network = createNetwork({
+    id: 'a',
+    registry: memory,
+    onTooLong: (name) => tooLong.push(name),
+  })
+  t.teardown(network.close)
+  network.listen((key) => changed.push(key))
+  await network.start()
+  const callable = [makeNode('127.0.0.1:1', { protocol: 'mx' })]
+  const metadata = { text: 'x'.repeat(MAX_ENTRY_BYTES) }
+  memory.register(makeService('greeter', callable))
+  memory.register(makeService('plain', ['127.0.0.1:1']))
+  memory.register(makeService('store', callable))
+  memory.register({ ...makeService('long', callable), metadata })
+  const tell = (name: string) => network.table.tell(name, 'b')
+  t.match(tell('greeter'), { path: ['a'], metric: 0, entry: /^\[\{"version":"latest"/ })
+  for (const name of ['plain', 'store', 'long']) {
+    t.equal(tell(name), undefined, name)
+    t.equal(network.table.findOwn(name), null, 'though it is here')
+  }
+  t.strictSame(tooLong, ['long'])
+  t.strictSame(changed.sort(), ['greeter', 'long', 'plain', 'store'])
+  memory.deregister(makeService('greeter', callable))
+  t.equal(tell('greeter'), undefined)
+  t.equal(network.table.findOwn('greeter'), undefined)
+})
 
-t.test('what it cannot be made of is named', (t) => {
+t.test('names an invalid option', (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
   t.throws(() => createNetwork({ id: 'a b', registry }), {

@@ -31,7 +31,7 @@ function open(own: Readonly<Record<string, string>> = {}) {
 const toText = ({ key, told }: RouteUpdate): string =>
   told === undefined ? `${key} gone` : `${key} ${told.path.join('')} ${told.metric} ${told.entry}`
 
-t.test('a peer is told everything first, then what changes', (t) => {
+t.test('sends everything to a new peer, then changes', (t) => {
   const { table, teller, take } = open({ x: '1', y: '2' })
   t.ok(teller.isPending())
   t.strictSame(take(), ['x a 0 1', 'y a 0 2'])
@@ -44,7 +44,7 @@ t.test('a peer is told everything first, then what changes', (t) => {
   t.end()
 })
 
-t.test('servers go before their services, and come after them', (t) => {
+t.test('sends servers before their services, and withdraws them after', (t) => {
   const { table, take } = open({ '@a': '1', s: '2' })
   t.strictSame(take(), ['s a 0 2', '@a a 0 1'])
   table.setOwn('s', undefined)
@@ -54,7 +54,7 @@ t.test('servers go before their services, and come after them', (t) => {
   t.end()
 })
 
-t.test('of each destination it is told what holds when it is told', (t) => {
+t.test('sends the latest state of each destination', (t) => {
   const { table, take } = open({ x: '1' })
   table.setOwn('x', '2')
   table.setOwn('y', '1')
@@ -63,7 +63,7 @@ t.test('of each destination it is told what holds when it is told', (t) => {
   t.end()
 })
 
-t.test('a peer on the way itself is told that there is none', (t) => {
+t.test('sends no route to a peer that is part of it', (t) => {
   const { table, take } = open()
   table.setPeer('b', 1)
   table.learn('b', 'x', { path: ['b'], metric: 0, entry: '1' })
@@ -73,13 +73,13 @@ t.test('a peer on the way itself is told that there is none', (t) => {
   t.end()
 })
 
-t.test('news are taken in pieces, one at least', (t) => {
+t.test('splits updates into messages of at least one entry', (t) => {
   const { take } = open({ x: 'x'.repeat(5000), y: 'y'.repeat(5000), z: 'z' })
   t.strictSame([take(1).length, take(9000).length, take().length], [1, 2, 0])
   t.end()
 })
 
-t.test('no more is told than a peer may be told, and the rest when there is room', (t) => {
+t.test('respects the limits of a peer and sends the rest when there is room', (t) => {
   const many = Object.fromEntries(
     Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
   )
@@ -105,7 +105,7 @@ t.test('no more is told than a peer may be told, and the rest when there is room
   t.end()
 })
 
-t.test('services leave room for servers', (t) => {
+t.test('reserves room for servers', (t) => {
   const many = Object.fromEntries(
     Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
   )
@@ -116,7 +116,7 @@ t.test('services leave room for servers', (t) => {
   t.end()
 })
 
-t.test('links come and go: a service goes after its server, wherever it is lost', (t) => {
+t.test('keeps services after their servers under random link changes', (t) => {
   const SERVERS = 5
   const SERVER = fc.nat(SERVERS - 1)
   const STEP = fc.record({ a: SERVER, b: SERVER, kind: fc.nat(2), moves: fc.nat(20) })
@@ -187,7 +187,7 @@ t.test('links come and go: a service goes after its server, wherever it is lost'
   t.end()
 })
 
-t.test('whoever hears has the same bounds', (t) => {
+t.test('applies the same limits as the receiver', (t) => {
   const { table, teller } = open()
   const news = (key: string, entry: string): RouteUpdate => ({
     key,

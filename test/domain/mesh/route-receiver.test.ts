@@ -11,7 +11,7 @@ function open() {
 
 const told = { path: ['b'], metric: 0, entry: '1' }
 
-t.test('what a peer tells is learnt as its news', (t) => {
+t.test('learns routes from a peer', (t) => {
   const { learnt, hear } = open()
   hear([
     { key: 'greeter', told },
@@ -26,7 +26,7 @@ t.test('what a peer tells is learnt as its news', (t) => {
   t.end()
 })
 
-t.test('nobody is believed to have a service of the platform for others', (t) => {
+t.test('rejects built-in services advertised by a peer', (t) => {
   const { learnt, hear } = open()
   hear([
     { key: 'store', told },
@@ -40,7 +40,7 @@ t.test('nobody is believed to have a service of the platform for others', (t) =>
   t.end()
 })
 
-t.test('a peer that leaves itself out of the way is refused', (t) => {
+t.test('rejects a path that omits the advertising peer', (t) => {
   const { hear } = open()
   t.throws(() => hear([{ key: 'greeter', told: { ...told, path: ['c'] } }]), {
     name: 'TypeError',

@@ -21,7 +21,7 @@ const wayTo = (table: RouteTable, key = 's') => {
   return route && `${route.path.join('')} ${route.metric}`
 }
 
-t.test('the cheapest way is used, what the link costs included', (t) => {
+t.test('uses the cheapest route, including the cost of the link', (t) => {
   const { table } = open()
   table.learn('d', 's', to('dx'))
   t.equal(wayTo(table), 'dx 5')
@@ -36,7 +36,7 @@ t.test('the cheapest way is used, what the link costs included', (t) => {
   t.end()
 })
 
-t.test('with a peer, servers go before their services', (t) => {
+t.test('orders servers of a peer before their services', (t) => {
   const { table, changed } = open()
   for (const key of ['s', '@x', 't', '@b']) table.learn('b', key, to('bx'))
   changed()
@@ -45,7 +45,7 @@ t.test('with a peer, servers go before their services', (t) => {
   t.end()
 })
 
-t.test('of ways that cost the same all are used, and the shortest is told', (t) => {
+t.test('uses all routes of equal cost and advertises the shortest', (t) => {
   const { table } = open()
   table.learn('b', 's', to('byx', 3))
   table.learn('c', 's', to('cx', 3, 'y'))
@@ -64,7 +64,7 @@ t.test('of ways that cost the same all are used, and the shortest is told', (t) 
   t.end()
 })
 
-t.test('a way that leads through this server is none', (t) => {
+t.test('ignores a route through this server', (t) => {
   const { table, changed } = open()
   table.learn('b', 's', to('bx'))
   t.strictSame(changed(), ['s'])
@@ -75,7 +75,7 @@ t.test('a way that leads through this server is none', (t) => {
   t.end()
 })
 
-t.test('nobody is told of a way that leads through himself, or is too long for others', (t) => {
+t.test('does not advertise a route through the receiver or one that is too long', (t) => {
   const { table } = open(3)
   table.learn('b', 's', to('bc'))
   t.equal(table.tell('s', 'b'), undefined)
@@ -87,7 +87,7 @@ t.test('nobody is told of a way that leads through himself, or is too long for o
   t.end()
 })
 
-t.test('what is here is told of, and hides what others have', (t) => {
+t.test('advertises local destinations, which take precedence', (t) => {
   const { table, changed } = open()
   table.learn('b', 's', to('bx'))
   table.setOwn('s', 'mine')
@@ -106,7 +106,7 @@ t.test('what is here is told of, and hides what others have', (t) => {
   t.end()
 })
 
-t.test('a change that makes no difference is none', (t) => {
+t.test('ignores an update without effect', (t) => {
   const { table, changed } = open()
   table.learn('b', 's', to('bx'))
   table.learn('c', 's', to('cx'))
@@ -225,7 +225,7 @@ const STEP = fc.oneof(
   fc.record({ kind: fc.constant('mail' as const), a: fc.nat(), b: fc.nat() }),
 )
 
-t.test('links and services come and go: ways are the cheapest, and none goes in a circle', (t) => {
+t.test('routes are cheapest and free of loops under random changes', (t) => {
   fc.assert(
     fc.property(
       fc.array(STEP, { maxLength: 150, size: 'max' }),

@@ -11,7 +11,7 @@ function costs(...times: number[]): number[] {
   })
 }
 
-t.test('a link costs 1, and 1 more for every 5 ms', (t) => {
+t.test('computes a cost of 1 plus 1 per 5 ms', (t) => {
   t.strictSame(costs(0.2), [1])
   t.strictSame(costs(4.9), [1])
   t.strictSame(costs(5.1), [2])
@@ -20,7 +20,7 @@ t.test('a link costs 1, and 1 more for every 5 ms', (t) => {
   t.end()
 })
 
-t.test('the shortest of the last eight counts', (t) => {
+t.test('uses the minimum of the last eight samples', (t) => {
   t.strictSame(costs(90, 30, 0.5, 80), [19, 7, 1, 1])
   t.strictSame(costs(0.5, ...Array(8).fill(50)), [...Array(8).fill(1), 11])
   const trip = createRoundTrip()
@@ -29,7 +29,7 @@ t.test('the shortest of the last eight counts', (t) => {
   t.end()
 })
 
-t.test('a change is told, and there is none on the edge of a step', (t) => {
+t.test('reports a change, with hysteresis at the edge of a step', (t) => {
   const trip = createRoundTrip()
   t.ok(trip.add(5.2))
   t.notOk(trip.add(4.2), 'which is still 2')

@@ -18,7 +18,7 @@ const CHANGE: StoreChange = {
   ifVersion: Number.MAX_SAFE_INTEGER,
 }
 
-t.test('what is well-formed passes', (t) => {
+t.test('accepts well-formed input', (t) => {
   checkChange(CHANGE, 10)
   checkChange({ ...CHANGE, value: undefined, ifVersion: undefined, expiresMs: 0 }, 10)
   checkApart([CHANGE, { ...CHANGE, key: 'b' }, { ...CHANGE, table: { database: 'a', table: 'b' } }])
@@ -28,7 +28,7 @@ t.test('what is well-formed passes', (t) => {
   t.end()
 })
 
-t.test('what is malformed is refused by its name', (t) => {
+t.test('rejects malformed input and names it', (t) => {
   t.throws(() => checkChange({ ...CHANGE, expiresMs: 1.5 }, 10), {
     code: 400,
     message: /^expiresMs/,
@@ -40,12 +40,12 @@ t.test('what is malformed is refused by its name', (t) => {
   t.end()
 })
 
-t.test('a key is named once in a table', (t) => {
+t.test('rejects a duplicate key of a table', (t) => {
   t.throws(() => checkApart([CHANGE, { ...CHANGE }]), { code: 400, message: /^key .* got "a"$/ })
   t.end()
 })
 
-t.test('a long value is quoted in part', (t) => {
+t.test('truncates a long value in a message', (t) => {
   t.equal(show('x'.repeat(1000)).length, 100)
   t.equal(show(undefined), 'undefined')
   t.end()

@@ -3,7 +3,7 @@ import t from 'tap'
 import { compareKeys } from '../../../domain/store/compare-keys.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 
-t.test('texts are in the order of their UTF-8 bytes', async () => {
+t.test('orders texts by their UTF-8 bytes', async () => {
   const text = fc.string({ unit: 'binary', maxLength: 6 })
   fc.assert(
     fc.property(text, text, (a, b) => {
@@ -14,7 +14,7 @@ t.test('texts are in the order of their UTF-8 bytes', async () => {
   )
 })
 
-t.test('characters beyond U+FFFF come last', (t) => {
+t.test('orders characters beyond U+FFFF last', (t) => {
   t.same(['\u{1f600}', '\uffff', '\ud7ff', '\ue000', '', 'a'].sort(compareKeys), [
     '',
     'a',

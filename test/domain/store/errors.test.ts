@@ -1,7 +1,7 @@
 import t from 'tap'
 import { storeFull, storeUnavailable } from '../../../domain/store/errors.ts'
 
-t.test('what callers are told has a code and no cause', (t) => {
+t.test('exposes a code and no cause to callers', (t) => {
   const cause = new Error('ENOSPC: /var/secret/data.mdb')
   t.strictSame(storeFull(cause).toBody(), {
     Id: 'store',

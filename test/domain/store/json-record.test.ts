@@ -7,11 +7,11 @@ const toRecord = (value: Uint8Array) => ({
 const parse = (value: Uint8Array) =>
   decodeRecord<{ id: string }>(toRecord(value), 'auth', ({ id }) => typeof id === 'string')
 
-t.test('what is kept is read as it was', async (t) => {
+t.test('decodes an encoded record', async (t) => {
   t.same(parse(encodeRecord({ id: 'x' })), { id: 'x' })
 })
 
-t.test('what somebody else wrote is told apart', async (t) => {
+t.test('recognizes records in other formats', async (t) => {
   for (const text of ['', '{', 'null', '[]', '{"id":"x"}', '{"format":2,"id":"x"}', '{"format":1}'])
     t.throws(() => parse(Buffer.from(text)), {
       id: 'auth',

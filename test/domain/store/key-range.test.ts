@@ -11,7 +11,7 @@ function isIn(key: string, { from, to }: KeyRange): boolean {
   )
 }
 
-t.test('a range has the keys that begin with its prefix, and no others', async () => {
+t.test('contains exactly the keys with its prefix', async () => {
   const units = fc.constantFrom('a', 'b', '\u0001', '\ud7ff', '\ue000', '\uffff', '\u{10ffff}')
   const text = fc.string({ unit: units, maxLength: 3 })
   fc.assert(
@@ -24,7 +24,7 @@ t.test('a range has the keys that begin with its prefix, and no others', async (
   )
 })
 
-t.test('the narrower bound holds, whichever it is', (t) => {
+t.test('applies the narrower bound', (t) => {
   t.strictSame(toKeyRange({}), { from: undefined, to: undefined })
   t.strictSame(toKeyRange({ prefix: 'b', from: 'a', to: 'd' }), { from: 'b', to: 'c' })
   t.strictSame(toKeyRange({ prefix: 'b', from: 'b2', to: 'b5' }), { from: 'b2', to: 'b5' })
@@ -33,7 +33,7 @@ t.test('the narrower bound holds, whichever it is', (t) => {
   t.end()
 })
 
-t.test('a page goes on behind the last key of the one before, in its direction', (t) => {
+t.test('continues a page after its last key in either direction', (t) => {
   t.strictSame(toKeyRange({ prefix: 'b', after: 'b3' }), { from: 'b3\0', to: 'c' })
   t.strictSame(toKeyRange({ prefix: 'b', after: 'b3', reverse: true }), { from: 'b', to: 'b3' })
   t.strictSame(toKeyRange({ prefix: 'b', after: 'a' }), { from: 'b', to: 'c' })

@@ -7,7 +7,7 @@ import {
   sizeOfMetadata,
 } from '../../../domain/store/limits.ts'
 
-t.test('keys are 1 to 1024 bytes of UTF-8 without NUL', (t) => {
+t.test('accepts keys of 1 to 1024 bytes of UTF-8 without NUL', (t) => {
   for (const key of [
     'a',
     ' ',
@@ -26,14 +26,14 @@ t.test('keys are 1 to 1024 bytes of UTF-8 without NUL', (t) => {
   t.end()
 })
 
-t.test('databases and tables are named as services are', (t) => {
+t.test('accepts databases and tables named like services', (t) => {
   for (const name of ['mx', 'go.mx.api', 'a-b_c.D9', 'x'.repeat(253)]) t.ok(isTableName(name))
   for (const name of ['', '.', 'a/b', '..', '__proto__', 'é', 'a b', 'x'.repeat(254), 1, undefined])
     t.notOk(isTableName(name), JSON.stringify(name))
   t.end()
 })
 
-t.test('the size of metadata is that of their JSON', (t) => {
+t.test('measures metadata as JSON', (t) => {
   const all: Record<string, string>[] = [{}, { a: 'b' }, { 'é"': '\u0001\u{1f600}', b: '' }]
   for (const metadata of all) {
     const bytes = Buffer.byteLength(JSON.stringify(metadata))

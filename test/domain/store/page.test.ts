@@ -33,22 +33,19 @@ function open(count: number, valueBytes = 1) {
   return { read, ranges, adapter: watched }
 }
 
-t.test(
-  'a page has 1000 records at most, whatever is asked for, and says where the next one begins',
-  async (t) => {
-    const { read } = open(2500)
-    const sizes: number[] = []
-    let after: string | undefined
-    do {
-      const { keys, next } = await read({ limit: 5000, ...(after !== undefined && { after }) })
-      sizes.push(keys.length)
-      after = next
-    } while (after !== undefined)
-    t.strictSame(sizes, [MAX_PAGE, MAX_PAGE, 500])
-  },
-)
+t.test('returns at most 1000 records and the start of the next page', async (t) => {
+  const { read } = open(2500)
+  const sizes: number[] = []
+  let after: string | undefined
+  do {
+    const { keys, next } = await read({ limit: 5000, ...(after !== undefined && { after }) })
+    sizes.push(keys.length)
+    after = next
+  } while (after !== undefined)
+  t.strictSame(sizes, [MAX_PAGE, MAX_PAGE, 500])
+})
 
-t.test('no page follows one that ends where the records do', async (t) => {
+t.test('returns no next page at the end', async (t) => {
   const { read } = open(4)
   t.strictSame(await read({ limit: 4 }), {
     keys: ['k00000', 'k00001', 'k00002', 'k00003'],
@@ -59,7 +56,7 @@ t.test('no page follows one that ends where the records do', async (t) => {
   t.equal((await read({ limit: 1, suffix: '3' })).next, undefined)
 })
 
-t.test('a page ends when it is long enough', async (t) => {
+t.test('limits a page by bytes', async (t) => {
   const { read, ranges } = open(20, 1024 * 1024)
   const { keys, next } = await read({})
   t.ok(keys.length >= 5 && keys.length <= 8, String(keys.length))
@@ -67,7 +64,7 @@ t.test('a page ends when it is long enough', async (t) => {
   for (const { maxBytes } of ranges) t.ok(maxBytes <= 8 * 1024 * 1024)
 })
 
-t.test('metadata count as what JSON makes of them', async (t) => {
+t.test('counts metadata as JSON', async (t) => {
   const { adapter } = open(0)
   const metadata = { a: '\u0001'.repeat(16_000) }
   const group = Array.from({ length: 1000 }, (_, i) => ({
@@ -84,27 +81,24 @@ t.test('metadata count as what JSON makes of them', async (t) => {
   t.ok(records.length > 50)
 })
 
-t.test(
-  'what is left out is gone through by its keys alone, and other things happen meanwhile',
-  async (t) => {
-    const { read, ranges } = open(10_000)
-    let turns = 0
-    const count = (): void => {
-      turns++
-      counting = setImmediate(count)
-    }
-    let counting = setImmediate(count)
-    const { keys } = await read({ offset: 9_998 })
-    t.strictSame(keys, ['k09998', 'k09999'])
-    const { keys: odd } = await read({ suffix: '999', limit: 3 })
-    clearImmediate(counting)
-    t.strictSame(odd, ['k00999', 'k01999', 'k02999'])
-    t.ok(ranges.every(({ keysOnly, limit }) => keysOnly === true && limit === 1000))
-    t.ok(turns >= 9)
-  },
-)
+t.test('skips records by key only and yields to the event loop', async (t) => {
+  const { read, ranges } = open(10_000)
+  let turns = 0
+  const count = (): void => {
+    turns++
+    counting = setImmediate(count)
+  }
+  let counting = setImmediate(count)
+  const { keys } = await read({ offset: 9_998 })
+  t.strictSame(keys, ['k09998', 'k09999'])
+  const { keys: odd } = await read({ suffix: '999', limit: 3 })
+  clearImmediate(counting)
+  t.strictSame(odd, ['k00999', 'k01999', 'k02999'])
+  t.ok(ranges.every(({ keysOnly, limit }) => keysOnly === true && limit === 1000))
+  t.ok(turns >= 9)
+})
 
-t.test('a record that goes while the page is read is left out', async (t) => {
+t.test('omits a record that is deleted while the page is read', async (t) => {
   const { adapter } = open(3)
   const gone: StoreAdapter = {
     ...adapter,
@@ -117,7 +111,7 @@ t.test('a record that goes while the page is read is left out', async (t) => {
   )
 })
 
-t.test('who gives up is not read for any longer', async (t) => {
+t.test('stops reading when the caller aborts', async (t) => {
   const { adapter, ranges } = open(10_000)
   const leaving = new AbortController()
   setImmediate(() => leaving.abort(new Error('left')))

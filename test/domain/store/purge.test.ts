@@ -28,7 +28,7 @@ function open(answers: readonly (readonly StorePlace[] | Error)[]) {
   return { seen, stop, until }
 }
 
-t.test('it looks again and again, and at once where there is more', async (t) => {
+t.test('purges periodically, and at once if there is more', async (t) => {
   const full = Array.from({ length: 1000 }, () => PLACE)
   const { seen, stop, until } = open([full, full, [PLACE], []])
   t.teardown(stop)
@@ -36,7 +36,7 @@ t.test('it looks again and again, and at once where there is more', async (t) =>
   t.equal(seen.purged, 2001)
 })
 
-t.test('a failure is told once, until it went well again', async (t) => {
+t.test('reports a failure once until it succeeds again', async (t) => {
   const error = new Error('full')
   const { seen, stop, until } = open([error, error, [], error, error, error, []])
   t.teardown(stop)
@@ -44,7 +44,7 @@ t.test('a failure is told once, until it went well again', async (t) => {
   t.equal(seen.errors, 2)
 })
 
-t.test('ended, it looks no more', async (t) => {
+t.test('stops after close', async (t) => {
   const { seen, stop, until } = open([[]])
   await until(() => seen.calls > 0)
   await stop()
@@ -55,7 +55,7 @@ t.test('ended, it looks no more', async (t) => {
   t.equal(seen.calls, calls)
 })
 
-t.test('what purges by itself is left alone', async () => {
+t.test('skips adapters that purge themselves', async () => {
   const adapter = {} as StoreAdapter
   const stop = startPurge(adapter, { everyMs: 1, nowMs: () => 0, onPurged() {}, onError() {} })
   await stop()

@@ -26,7 +26,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
-t.test('what has expired is not there, from that moment on', async (t) => {
+t.test('hides a record from the moment it expires', async (t) => {
   const { store, clock } = open(t, { purgeMs: 2 ** 30 })
   await write(store, 'a', { expiresMs: clock.ms + 10 })
   clock.ms += 9
@@ -37,7 +37,7 @@ t.test('what has expired is not there, from that moment on', async (t) => {
   t.ok(await write(store, 'a', { ifVersion: 0 }), 'not for conditions either')
 })
 
-t.test('what has expired is deleted in the background, and told of', async (t) => {
+t.test('deletes and reports expired records in the background', async (t) => {
   const { store, clock } = open(t)
   const told: StoreEvent[] = []
   await store.watch(TABLE, '', { onEvent: (event) => told.push(event), onMissedEvents: () => {} })
@@ -51,7 +51,7 @@ t.test('what has expired is deleted in the background, and told of', async (t) =
   )
 })
 
-t.test('changes are told once they can be read, and none of those that were refused', async (t) => {
+t.test('reports changes once they can be read, and no rejected ones', async (t) => {
   const { store } = open(t)
   const told: string[] = []
   const listener: StoreListener = {
@@ -69,7 +69,7 @@ t.test('changes are told once they can be read, and none of those that were refu
   t.strictSame(told, ['write a: true', 'delete a: false'])
 })
 
-t.test('where others write, too, the adapter tells', async (t) => {
+t.test("uses the adapter's watch where others write as well", async (t) => {
   let listener: StoreListener | undefined
   let stopped = 0
   const { store } = open(
@@ -97,7 +97,7 @@ t.test('where others write, too, the adapter tells', async (t) => {
   t.equal(stopped, 1)
 })
 
-t.test('a watch that cannot begin is begun anew by the next', async (t) => {
+t.test('restarts a failed watch with the next watcher', async (t) => {
   let count = 0
   const { store } = open(
     t,
@@ -114,7 +114,7 @@ t.test('a watch that cannot begin is begun anew by the next', async (t) => {
   t.ok(await store.watch(TABLE, '', listener))
 })
 
-t.test('a condition that does not hold is 409 and says what is there', async (t) => {
+t.test('responds with 409 and the current record to a failed condition', async (t) => {
   const { store } = open(t)
   const version = await write(store, 'a')
   const refused = (ifVersion: number, key: string, message: string) =>
@@ -124,7 +124,7 @@ t.test('a condition that does not hold is 409 and says what is there', async (t)
   await refused(7, 'b', 'key "b" must have version 7, but is not there')
 })
 
-t.test('malformed input is 400 and names what is wrong; nothing is stored', async (t) => {
+t.test('rejects malformed input with 400, names it and stores nothing', async (t) => {
   const { store } = open(t, { maxValueBytes: 10 })
   const good = { table: TABLE, key: 'a', value: VALUE }
   const key = /^key must be 1 to 1024 bytes of UTF-8 without NUL, got/
@@ -182,7 +182,7 @@ t.test('malformed input is 400 and names what is wrong; nothing is stored', asyn
   t.strictSame(await store.listTables(), [])
 })
 
-t.test('writes of many callers are one commit', async (t) => {
+t.test('commits writes of many callers together', async (t) => {
   const memory = createMemoryStore()
   const sizes: number[] = []
   const { store } = open(
@@ -201,7 +201,7 @@ t.test('writes of many callers are one commit', async (t) => {
   t.strictSame(sizes, [1000])
 })
 
-t.test('several records are written together or not at all', async (t) => {
+t.test('writes several records atomically', async (t) => {
   const { store } = open(t)
   const other = { database: 'mx', table: 'other' }
   await t.rejects(
@@ -221,7 +221,7 @@ t.test('several records are written together or not at all', async (t) => {
   t.strictSame(await store.commit([]), [])
 })
 
-t.test('closing waits for the writes under way, and then nothing is taken', async (t) => {
+t.test('close waits for writes in flight and rejects further ones', async (t) => {
   const { store } = open(t)
   const writing = write(store, 'a')
   await store.close()
@@ -235,7 +235,7 @@ t.test('closing waits for the writes under way, and then nothing is taken', asyn
   await store.close()
 })
 
-t.test('writes are refused while too much is waiting', async (t) => {
+t.test('rejects writes while too many are pending', async (t) => {
   const { store } = open(t, { maxWaitingBytes: 2000 })
   const first = write(store, 'a', { value: new Uint8Array(2000) })
   await t.rejects(write(store, 'b'), { code: 503, message: 'too many writes are waiting' })
@@ -243,22 +243,19 @@ t.test('writes are refused while too much is waiting', async (t) => {
   t.ok(await write(store, 'b'))
 })
 
-t.test(
-  'why what has expired cannot be deleted is told, unless the store is away or full',
-  async (t) => {
-    const told: unknown[] = []
-    const failures = [storeUnavailable(undefined), storeFull(undefined)]
-    const broken = new TypeError('broken')
-    let looks = 0
-    const purge = async () => {
-      looks++
-      const failure = failures.shift()
-      if (failure !== undefined) throw failure
-      if (looks === 3) return []
-      throw broken
-    }
-    open(t, { onError: (error) => told.push(error) }, { purge })
-    await until(() => looks > 4)
-    t.strictSame(told, [broken])
-  },
-)
+t.test('reports a failed purge unless the store is unavailable or full', async (t) => {
+  const told: unknown[] = []
+  const failures = [storeUnavailable(undefined), storeFull(undefined)]
+  const broken = new TypeError('broken')
+  let looks = 0
+  const purge = async () => {
+    looks++
+    const failure = failures.shift()
+    if (failure !== undefined) throw failure
+    if (looks === 3) return []
+    throw broken
+  }
+  open(t, { onError: (error) => told.push(error) }, { purge })
+  await until(() => looks > 4)
+  t.strictSame(told, [broken])
+})

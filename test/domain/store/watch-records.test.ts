@@ -49,7 +49,7 @@ async function open(t: Test) {
   return { inner, state, told, errors, options, gap: () => listener?.onMissedEvents() }
 }
 
-t.test('all records are told first, then each change', async (t) => {
+t.test('reports all records, then each change', async (t) => {
   const { inner, told, options } = await open(t)
   const { close } = await watchRecords(options)
   t.same(told, [[['a/1'], true]])
@@ -67,7 +67,7 @@ t.test('all records are told first, then each change', async (t) => {
   t.equal(told.length, 3)
 })
 
-t.test('after a refresh everything that was written has been told', async (t) => {
+t.test('has reported all earlier writes after a refresh', async (t) => {
   const { inner, told, options } = await open(t)
   const { refresh, close } = await watchRecords(options)
   t.teardown(close)
@@ -76,7 +76,7 @@ t.test('after a refresh everything that was written has been told', async (t) =>
   t.same(told.at(-1), [['a/1', 'a/2'], true])
 })
 
-t.test('changes that may have been missed are read, all of them', async (t) => {
+t.test('reads all changes that may have been missed', async (t) => {
   const { told, options, gap } = await open(t)
   const { close } = await watchRecords(options)
   t.teardown(close)
@@ -85,7 +85,7 @@ t.test('changes that may have been missed are read, all of them', async (t) => {
   t.same(told[1], [['a/1'], true])
 })
 
-t.test('a store that is away is asked until it answers, and that is told once', async (t) => {
+t.test('retries an unavailable store and reports the outage once', async (t) => {
   const { inner, state, told, errors, options } = await open(t)
   const { close } = await watchRecords(options)
   t.teardown(close)
@@ -99,7 +99,7 @@ t.test('a store that is away is asked until it answers, and that is told once', 
   t.match(errors, [{ message: 'away' }])
 })
 
-t.test('a store that is away from the start is refused', async (t) => {
+t.test('fails if the store is unavailable at the start', async (t) => {
   const { state, options, errors } = await open(t)
   state.isAway = true
   await t.rejects(watchRecords(options), { message: 'away' })

@@ -8,7 +8,7 @@ function toEvent(key: string, table = TABLE): StoreEvent {
   return { type: 'write', table, key }
 }
 
-t.test('changes are told to those who watch the table and the prefix', (t) => {
+t.test('reports changes to watchers of the table and prefix', (t) => {
   const watchers = createWatchers()
   const got: string[] = []
   const tellAs = (name: string) => ({
@@ -36,7 +36,7 @@ t.test('changes are told to those who watch the table and the prefix', (t) => {
   t.end()
 })
 
-t.test('a listener may leave while it is told', (t) => {
+t.test('allows a listener to leave during a notification', (t) => {
   const watchers = createWatchers()
   let count = 0
   const stop = watchers.add(TABLE, '', {
@@ -54,7 +54,7 @@ t.test('a listener may leave while it is told', (t) => {
   t.end()
 })
 
-t.test('whoever comes back after all have left is told again', (t) => {
+t.test('reports to a watcher that joins after all have left', (t) => {
   const watchers = createWatchers()
   const got: string[] = []
   const listener = {

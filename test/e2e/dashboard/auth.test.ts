@@ -28,7 +28,7 @@ async function makeRule(page: Page, fields: Readonly<Record<string, string>>): P
   await form.getByRole('button', { name: 'Make rule' }).click()
 }
 
-t.test('rules are listed as they are asked, made, and deleted', async (t) => {
+t.test('lists rules in evaluation order, creates and deletes them', async (t) => {
   const server = await openServer(t)
   const opened = await openDashboard(t, { server, path: '/auth?tab=rules' })
   if (opened === undefined) return
@@ -54,7 +54,7 @@ t.test('rules are listed as they are asked, made, and deleted', async (t) => {
   t.strictSame(await rulesOf(server), ['default', 'staff'])
 })
 
-t.test('what locks everybody out is asked about before it is done', async (t) => {
+t.test('asks for confirmation before a change that locks everyone out', async (t) => {
   const server = await openServer(t)
   const opened = await openDashboard(t, { server, path: '/auth?tab=rules' })
   if (opened === undefined) return
@@ -82,7 +82,7 @@ t.test('what locks everybody out is asked about before it is done', async (t) =>
   t.strictSame(await rulesOf(server), [], 'an operator still lists the rules')
 })
 
-t.test('the test view says who may call what, and by which rule', async (t) => {
+t.test('the test view shows who may call what, and by which rule', async (t) => {
   const server = await openServer(t)
   await server.post('/auth/generate', JANE)
   const resource = { type: 'service', name: 'registry', endpoint: 'Registry.Register' }
@@ -122,7 +122,7 @@ t.test('the test view says who may call what, and by which rule', async (t) => {
   await form.getByText('name one: nobody knows the endpoints of unheard').waitFor()
 })
 
-t.test('whoever administers nothing is told so, and asks for itself', async (t) => {
+t.test('shows an account without administration rights its own rights', async (t) => {
   const server = await openSharedServer()
   await server.post('/auth/generate', JANE)
   const opened = await openDashboard(t, { server, account: JANE, path: '/auth' })
@@ -142,7 +142,7 @@ t.test('whoever administers nothing is told so, and asks for itself', async (t) 
   await checkAccessibility(t, page, 'auth-forbidden')
 })
 
-t.test('what is typed of accounts, rules and questions stays', async (t) => {
+t.test('preserves input for accounts, rules and tests', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const held = await openStalled(opened.context, '/auth')
@@ -189,7 +189,7 @@ async function logIn({ post }: OpenServer, id: string, secret: string): Promise<
   return (await post('/auth/token', { id, secret }, { authorization: '' })).status
 }
 
-t.test('an account is made, gets another secret, and is deleted', async (t) => {
+t.test('creates an account, changes its secret and deletes it', async (t) => {
   const server = await openServer(t)
   const opened = await openDashboard(t, { server })
   if (opened === undefined) return
@@ -265,7 +265,7 @@ t.test('an account is made, gets another secret, and is deleted', async (t) => {
   await page.getByText("Can't delete your own account").waitFor()
 })
 
-t.test('whoever changes the own secret knows the old one, and logs in again', async (t) => {
+t.test('changes the own secret with the old one and requires a new login', async (t) => {
   const server = await openSharedServer()
   await server.post('/auth/generate', JANE)
   const opened = await openDashboard(t, { server, account: JANE, path: '/auth' })

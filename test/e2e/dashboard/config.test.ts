@@ -7,7 +7,7 @@ import { openClient } from '../../fixtures/sdk-services.ts'
 
 const XSS = '<img src=x onerror="document.title=1">'
 
-t.test('the page of the configuration', async (t) => {
+t.test('the configuration page', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server } = opened
@@ -17,7 +17,7 @@ t.test('the page of the configuration', async (t) => {
   const set = page.getByRole('button', { name: 'Set', exact: true })
   const item = (name: string) => page.getByRole('treeitem').filter({ hasText: name })
 
-  t.test('says when nothing is configured yet, and sets the first value', async (t) => {
+  t.test('shows an empty state and sets the first value', async (t) => {
     await page.goto('/config')
     await page.getByText('Nothing is configured here yet').waitFor()
     await page.getByRole('button', { name: 'New value' }).click()
@@ -36,7 +36,7 @@ t.test('the page of the configuration', async (t) => {
     t.equal((await config.get('shop.limits.name')).string(), 'Ann')
   })
 
-  t.test('follows what others change, but for what is being typed', async (t) => {
+  t.test('shows changes of others without losing input', async (t) => {
     await config.set('shop.title', 'one')
     await page.goto('/config?path=shop.title')
     await field.waitFor()
@@ -56,7 +56,7 @@ t.test('the page of the configuration', async (t) => {
     await becomes(t, () => field.inputValue(), 'mine')
   })
 
-  t.test('hides secrets until they are asked for', async (t) => {
+  t.test('hides secrets until they are revealed', async (t) => {
     await config.set('shop.password', 'hunter2', { secret: true })
     await page.goto('/config?path=shop.password')
     await page.getByText('It is a secret, and hidden').waitFor()
@@ -74,7 +74,7 @@ t.test('the page of the configuration', async (t) => {
     t.equal((await config.get('shop.password', { secret: true })).string(), 'hunter3')
   })
 
-  t.test('loses nothing that is typed: over secrets, other values, the history', async (t) => {
+  t.test('preserves input across secrets, other values and the history', async (t) => {
     await config.set('keep', { plain: 'one' })
     await config.set('keep.pin', 'hunter2', { secret: true })
     await page.goto('/config?path=keep.pin')
@@ -112,7 +112,7 @@ t.test('the page of the configuration', async (t) => {
     t.equal(await field.inputValue(), 'one')
   })
 
-  t.test('deletes, shows what versions had, and rolls back', async (t) => {
+  t.test('deletes values, shows old versions and rolls back', async (t) => {
     await config.set('old.greeting', 'hello')
     await page.goto('/config?path=old')
     await page.getByRole('button', { name: 'Delete' }).click()
@@ -134,7 +134,7 @@ t.test('the page of the configuration', async (t) => {
     await checkAccessibility(t, page, 'config-history')
   })
 
-  t.test('shows names and values as text, whatever they look like', async (t) => {
+  t.test('renders names and values as text', async (t) => {
     await config.set('xss', { [XSS.replaceAll('.', '')]: XSS })
     await page.goto('/config?path=xss')
     await page
@@ -147,7 +147,7 @@ t.test('the page of the configuration', async (t) => {
     await checkAccessibility(t, page, 'config')
   })
 
-  t.test('tells who may not see it', async (t) => {
+  t.test('shows an access error to other accounts', async (t) => {
     const ann = { id: 'ann', secret: 'ann-secret' }
     await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
     const { page } = (await openDashboard(t, { server, account: ann, path: '/config' }))!

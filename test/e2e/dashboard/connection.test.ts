@@ -26,7 +26,7 @@ const NOTE_STATES = `(() => {
 const settle = (page: Page): Promise<unknown> =>
   page.evaluate('new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve), 50))')
 
-t.test('a stream is live once the service says so, whatever the one before was', async (t) => {
+t.test('shows a stream as live once the service confirms it', async (t) => {
   const opened = await openEventsDashboard(t, '/', (events) => publishMany(events, 'orders', 2))
   if (opened === undefined) return
   const held = await openStalled(opened.context, '/events/orders?tab=replay')
@@ -44,7 +44,7 @@ t.test('a stream is live once the service says so, whatever the one before was',
   await page.getByText('2 events, live').waitFor()
 })
 
-t.test('what a page missed while it was not connected is read again', async (t) => {
+t.test('reloads what changed while disconnected', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { server, context } = opened
@@ -75,128 +75,116 @@ t.test('what a page missed while it was not connected is read again', async (t) 
   await service.page.getByRole('rowheader', { name: 'third' }).waitFor()
 })
 
-t.test(
-  'a stream is open once there is a connection for it, and has sent nothing before',
-  async (t) => {
-    const opened = await openDashboard(t)
-    if (opened === undefined) return
-    await startMirror(t, opened.server)
-    const held = await openStalled(opened.context, '/services/mirror?endpoint=Stream.Echo')
-    const { page } = held
-    const stream = page.getByRole('region', { name: 'Stream', exact: true })
-    await page.locator('[data-path="request.text"] textarea').fill('early')
-    await held.cut(true)
-    await page.getByText('Stale', { exact: true }).first().waitFor()
-    await page.getByRole('button', { name: 'Open and send', exact: true }).click()
-    await stream.getByText('waiting for a connection', { exact: true }).waitFor()
-    t.equal(await stream.getByText('↑ sent').count(), 0)
-    held.restore()
-    await stream.getByText('{"echo":"early"}').waitFor()
-    await stream.getByText('open', { exact: true }).waitFor()
-    t.equal(await stream.getByText('↑ sent').count(), 1)
-  },
-)
+t.test('opens a stream once connected and sends nothing before', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  await startMirror(t, opened.server)
+  const held = await openStalled(opened.context, '/services/mirror?endpoint=Stream.Echo')
+  const { page } = held
+  const stream = page.getByRole('region', { name: 'Stream', exact: true })
+  await page.locator('[data-path="request.text"] textarea').fill('early')
+  await held.cut(true)
+  await page.getByText('Stale', { exact: true }).first().waitFor()
+  await page.getByRole('button', { name: 'Open and send', exact: true }).click()
+  await stream.getByText('waiting for a connection', { exact: true }).waitFor()
+  t.equal(await stream.getByText('↑ sent').count(), 0)
+  held.restore()
+  await stream.getByText('{"echo":"early"}').waitFor()
+  await stream.getByText('open', { exact: true }).waitFor()
+  t.equal(await stream.getByText('↑ sent').count(), 1)
+})
 
-t.test(
-  'a connection that is dead without a sign is given up, and another one opened',
-  async (t) => {
-    const opened = await openDashboard(t)
-    if (opened === undefined) return
-    const { server, context } = opened
-    const held = await openStalled(context, '/services')
-    const { page } = held
-    await page.clock.install()
-    await page.reload()
-    await page.getByRole('rowheader', { name: 'registry' }).waitFor()
-    const before = held.count()
-    held.hold()
-    await page.clock.runFor('01:00')
-    await page.getByText('Live', { exact: true }).waitFor()
-    await page.getByText('Stale', { exact: true }).first().waitFor({ state: 'detached' })
-    t.equal(held.count(), before + 1)
-    await server.post('/registry/register', { name: 'store-front', nodes: [NODE] })
-    await page.getByRole('rowheader', { name: 'store-front' }).waitFor()
-  },
-)
+t.test('replaces a connection that is dead without notice', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { server, context } = opened
+  const held = await openStalled(context, '/services')
+  const { page } = held
+  await page.clock.install()
+  await page.reload()
+  await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+  const before = held.count()
+  held.hold()
+  await page.clock.runFor('01:00')
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByText('Stale', { exact: true }).first().waitFor({ state: 'detached' })
+  t.equal(held.count(), before + 1)
+  await server.post('/registry/register', { name: 'store-front', nodes: [NODE] })
+  await page.getByRole('rowheader', { name: 'store-front' }).waitFor()
+})
 
-t.test(
-  'what was confirmed goes on when its dialog is closed, and says when it fails',
-  async (t) => {
-    const opened = await openDashboard(t)
-    if (opened === undefined) return
-    const { context, server } = opened
-    const { status } = await server.post('/config/set', { path: 'shop', value: { data: '1' } })
-    t.equal(status, 200)
-    const page = await context.newPage()
-    const sockets: WebSocketRoute[] = []
-    let isHeld = false
-    await page.routeWebSocket('**/.mx/rpc', (socket) => {
-      const answers = socket.connectToServer()
-      answers.onMessage((message) => {
-        if (!isHeld) socket.send(message)
-      })
-      sockets.push(socket)
+t.test('continues a confirmed action when its dialog closes, and reports a failure', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { context, server } = opened
+  const { status } = await server.post('/config/set', { path: 'shop', value: { data: '1' } })
+  t.equal(status, 200)
+  const page = await context.newPage()
+  const sockets: WebSocketRoute[] = []
+  let isHeld = false
+  await page.routeWebSocket('**/.mx/rpc', (socket) => {
+    const answers = socket.connectToServer()
+    answers.onMessage((message) => {
+      if (!isHeld) socket.send(message)
     })
-    await page.goto('/config?path=shop')
-    const dialog = page.getByRole('dialog')
-    await page.getByRole('button', { name: 'Delete' }).click()
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-    await dialog.waitFor({ state: 'detached' })
+    sockets.push(socket)
+  })
+  await page.goto('/config?path=shop')
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
 
-    await page.getByRole('button', { name: 'Delete' }).click()
-    isHeld = true
-    await dialog.getByRole('button', { name: 'Delete' }).click()
-    const close = dialog.getByRole('button', { name: 'Close' })
-    await close.waitFor()
-    t.equal(await dialog.getByRole('button', { name: 'Cancel' }).count(), 0)
-    await close.click()
-    await dialog.waitFor({ state: 'detached' })
-    isHeld = false
-    await sockets.at(-1)!.close()
-    await page.getByText('Delete shop? It failed: the connection was lost').waitFor()
-  },
-)
+  await page.getByRole('button', { name: 'Delete' }).click()
+  isHeld = true
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  const close = dialog.getByRole('button', { name: 'Close' })
+  await close.waitFor()
+  t.equal(await dialog.getByRole('button', { name: 'Cancel' }).count(), 0)
+  await close.click()
+  await dialog.waitFor({ state: 'detached' })
+  isHeld = false
+  await sockets.at(-1)!.close()
+  await page.getByText('Delete shop? It failed: the connection was lost').waitFor()
+})
 
-t.test(
-  'a server that is gone leaves the page stale; one that is back goes on where it was',
-  async (t) => {
-    const first = await openServer(t)
-    const opened = await openDashboard(t, { server: first, path: '/services' })
-    if (opened === undefined) return
-    const { page } = opened
-    await page.getByText('Live', { exact: true }).waitFor()
-    await page.getByRole('rowheader', { name: 'registry' }).waitFor()
-    await page.getByLabel('Search services').fill('reg')
+t.test('marks the page stale while the server is gone and resumes afterwards', async (t) => {
+  const first = await openServer(t)
+  const opened = await openDashboard(t, { server: first, path: '/services' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+  await page.getByLabel('Search services').fill('reg')
 
-    await first.server.close()
-    await page.getByText('Stale', { exact: true }).first().waitFor()
-    await page.getByText('The server does not answer.').waitFor()
-    await page.getByRole('rowheader', { name: 'registry' }).waitFor()
-    await checkAccessibility(t, page, 'stale')
+  await first.server.close()
+  await page.getByText('Stale', { exact: true }).first().waitFor()
+  await page.getByText('The server does not answer.').waitFor()
+  await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+  await checkAccessibility(t, page, 'stale')
 
-    const { port } = first.server.webAddress
-    const second = await openServer(t, [`--web_address=127.0.0.1:${port}`])
-    // Another server knows nothing of the login.
-    await page.getByRole('dialog', { name: 'The login has ended' }).waitFor()
-    await checkAccessibility(t, page, 'login-ended')
-    t.equal(await page.getByRole('textbox', { name: 'Account' }).inputValue(), ADMIN.id)
-    await page.keyboard.press('Escape')
-    await page.keyboard.press('Escape')
-    await page.getByLabel('Secret').fill(ADMIN.secret)
-    await page.keyboard.press('Enter')
-    await page.getByText('Live', { exact: true }).waitFor()
-    await page.getByText('Stale', { exact: true }).waitFor({ state: 'detached' })
-    t.equal(await page.getByLabel('Search services').inputValue(), 'reg', 'what was typed is there')
+  const { port } = first.server.webAddress
+  const second = await openServer(t, [`--web_address=127.0.0.1:${port}`])
+  // Another server knows nothing of the login.
+  await page.getByRole('dialog', { name: 'The login has ended' }).waitFor()
+  await checkAccessibility(t, page, 'login-ended')
+  t.equal(await page.getByRole('textbox', { name: 'Account' }).inputValue(), ADMIN.id)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  await page.getByLabel('Secret').fill(ADMIN.secret)
+  await page.keyboard.press('Enter')
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByText('Stale', { exact: true }).waitFor({ state: 'detached' })
+  t.equal(await page.getByLabel('Search services').inputValue(), 'reg', 'what was typed is there')
 
-    const node = { id: 'n1', address: '127.0.0.1:1' }
-    await second.post('/registry/register', { name: 'regular', nodes: [node] })
-    await page.getByRole('rowheader', { name: 'regular' }).waitFor()
-    await second.post('/registry/deregister', { name: 'regular', nodes: [node] })
-    await page.getByRole('rowheader', { name: 'regular' }).waitFor({ state: 'detached' })
-  },
-)
+  const node = { id: 'n1', address: '127.0.0.1:1' }
+  await second.post('/registry/register', { name: 'regular', nodes: [node] })
+  await page.getByRole('rowheader', { name: 'regular' }).waitFor()
+  await second.post('/registry/deregister', { name: 'regular', nodes: [node] })
+  await page.getByRole('rowheader', { name: 'regular' }).waitFor({ state: 'detached' })
+})
 
-t.test('another account that logs in in place sees nothing of the one before', async (t) => {
+t.test('shows nothing of the previous account after a login in place', async (t) => {
   const server = await openServer(t)
   const jane = { id: 'jane', secret: 'her secret' }
   await server.post('/auth/generate', { ...jane, scopes: ['reader'] })

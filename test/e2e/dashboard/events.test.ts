@@ -15,7 +15,7 @@ t.setTimeout(120_000)
 /** In all that publishers control. */
 const SCRIPT = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>'
 
-t.test('topics are listed with their groups and how far behind they are', async (t) => {
+t.test('lists topics with their groups and lag', async (t) => {
   const opened = await openEventsDashboard(t, '/events', async (events) => {
     await publishMany(events, 'orders', 5)
     await publishMany(events, 'quiet', 1)
@@ -55,7 +55,7 @@ t.test('topics are listed with their groups and how far behind they are', async 
   t.match(await listTopics(events), [{ topic: 'quiet' }])
 })
 
-t.test('messages are read a page at a time, and the newest page follows', async (t) => {
+t.test('pages through messages and follows the newest page', async (t) => {
   const fill = (events: Events) => publishMany(events, 'orders', 250)
   const opened = await openEventsDashboard(t, '/events/orders', fill, { ownClock: true })
   if (opened === undefined) return
@@ -86,7 +86,7 @@ t.test('messages are read a page at a time, and the newest page follows', async 
   await checkAccessibility(t, page, 'events-messages')
 })
 
-t.test('whatever an event says is shown, and nothing of it runs', async (t) => {
+t.test('renders event data as text', async (t) => {
   const opened = await openEventsDashboard(t, '/events/orders', async (events) => {
     const metadata = { source: SCRIPT, [SCRIPT]: 'x' }
     await events.publish('orders', { [SCRIPT]: SCRIPT, big: 1 }, { metadata })
@@ -115,7 +115,7 @@ t.test('whatever an event says is shown, and nothing of it runs', async (t) => {
   t.equal(await page.evaluate('window.wasRun'), undefined)
 })
 
-t.test('the pages fit a narrow screen', async (t) => {
+t.test('fits a narrow screen', async (t) => {
   const server = await openSharedServer()
   // Which the audit tells.
   await server.post('/auth/generate', { id: 'ann' })
@@ -131,7 +131,7 @@ t.test('the pages fit a narrow screen', async (t) => {
   await checkAccessibility(t, page, 'auth-narrow')
 })
 
-t.test('whoever may not see events is told so, and who it is', async (t) => {
+t.test('shows an access error with the account', async (t) => {
   const server = await openSharedServer()
   await server.post('/auth/generate', { id: 'jane', secret: 'her secret' })
   const account = { id: 'jane', secret: 'her secret' }
@@ -146,7 +146,7 @@ t.test('whoever may not see events is told so, and who it is', async (t) => {
   t.equal(await page.getByRole('button', { name: 'Delete topic…' }).count(), 0)
 })
 
-t.test('what is typed is published, stays when it is wrong, and is published again', async (t) => {
+t.test('publishes input, preserves it on errors, and publishes again', async (t) => {
   const opened = await openEventsDashboard(t, '/events')
   if (opened === undefined) return
   const { page, events } = opened
@@ -182,7 +182,7 @@ t.test('what is typed is published, stays when it is wrong, and is published aga
   )
 })
 
-t.test('a file is published byte by byte, and the audit is nobody else’s', async (t) => {
+t.test('publishes a file byte for byte, and hides the audit topic from others', async (t) => {
   const opened = await openEventsDashboard(t, '/events/files?tab=publish')
   if (opened === undefined) return
   const { page, events } = opened
@@ -208,7 +208,7 @@ t.test('a file is published byte by byte, and the audit is nobody else’s', asy
   await page.getByText('the topic auth of mx is the audit').waitFor()
 })
 
-t.test('a replay begins anywhere, goes on with what is new, and no group notices', async (t) => {
+t.test('replays from any position, continues with new events and affects no group', async (t) => {
   const opened = await openEventsDashboard(t, '/events/orders?tab=replay', async (events) => {
     await publishMany(events, 'orders', 4)
     await consume(events, 'orders', 'billing', 2)
@@ -243,7 +243,7 @@ t.test('a replay begins anywhere, goes on with what is new, and no group notices
   await page.getByText('the topic orders was deleted').waitFor()
 })
 
-t.test('a replay goes on behind the last event it had when the connection breaks', async (t) => {
+t.test('resumes a replay after its last event when the connection breaks', async (t) => {
   const opened = await openEventsDashboard(t, '/', (events) => publishMany(events, 'orders', 2))
   if (opened === undefined) return
   const { context, events } = opened
@@ -282,7 +282,7 @@ t.test('a replay goes on behind the last event it had when the connection breaks
   t.strictSame(await page.getByRole('rowheader').allTextContents(), ['4'], 'nor before the first')
 })
 
-t.test('another namespace has topics of its own', async (t) => {
+t.test('separates topics by namespace', async (t) => {
   const opened = await openEventsDashboard(t, '/events', async (events) => {
     await events.publish('ours', { id: 1 })
     await events.publish('theirs', { id: 1 }, { namespace: 'acme' })

@@ -12,7 +12,7 @@ t.setTimeout(120_000)
 const SCRIPT = '<img src=x onerror="window.wasRun=true">'
 const MEMBER = { id: 'reader', secret: 'a secret that is long', scopes: ['reader'] }
 
-t.test('the page of the gateway', async (t) => {
+t.test('the gateway page', async (t) => {
   const opened = await openDashboard(t, { path: '/gateway' })
   if (opened === undefined) return
   const { page, server } = opened
@@ -24,7 +24,7 @@ t.test('the page of the gateway', async (t) => {
   const table = page.getByRole('table', { name: 'Routes' })
   const row = (text: string) => table.getByRole('row').filter({ hasText: text })
 
-  await t.test('lists routes that are declared and those by name', async (t) => {
+  await t.test('lists declared routes and those by name', async (t) => {
     await page.reload()
     await page.getByText('resolver endpoint').waitFor()
     await page.getByLabel('Search routes').fill('shop')
@@ -40,7 +40,7 @@ t.test('the page of the gateway', async (t) => {
     await page.waitForURL('**/services/shop')
   })
 
-  await t.test('shows what stands of others as text', async (t) => {
+  await t.test('renders data of services as text', async (t) => {
     const metadata = { path: SCRIPT }
     const service = {
       ...{ name: 'xss', nodes: [{ id: 'a', address: '127.0.0.1:1' }] },
@@ -49,12 +49,12 @@ t.test('the page of the gateway', async (t) => {
     t.match(await server.post('/registry/register', service), { status: 200 })
     await page.goto('/gateway')
     await page.getByText('1 declared route is not served').click()
-    await page.getByText('is left out: ').waitFor()
+    await page.getByText('ignored path ').waitFor()
     t.equal(await page.evaluate('window.wasRun'), undefined)
     t.equal(await page.locator('main img').count(), 0)
   })
 
-  await t.test('shows the chain in its order, with options', async (t) => {
+  await t.test('shows the chain in order, with options', async (t) => {
     await page.getByRole('tab', { name: 'Plugins' }).click()
     const plugins = page.getByRole('list', { name: 'Plugins, in the order of the chain' })
     await plugins.getByRole('heading', { name: 'auth', exact: true }).waitFor()
@@ -65,7 +65,7 @@ t.test('the page of the gateway', async (t) => {
     await checkAccessibility(t, page, 'gateway-plugins')
   })
 
-  await t.test('lists requests that failed', async (t) => {
+  await t.test('lists failed requests', async (t) => {
     t.equal((await server.get(`/nowhere/${encodeURIComponent(SCRIPT)}?token=x`)).status, 404)
     await page.getByRole('tab', { name: 'Requests' }).click()
     const requests = page.getByRole('table', { name: 'Requests' })
@@ -75,7 +75,7 @@ t.test('the page of the gateway', async (t) => {
     await checkAccessibility(t, page, 'gateway-requests')
   })
 
-  await t.test('explains what a request would meet', async (t) => {
+  await t.test('explains the handling of a request', async (t) => {
     await page.getByRole('tab', { name: 'Explain' }).click()
     const explain = page.getByRole('button', { name: 'Explain' })
     const path = page.getByLabel('Path')
@@ -104,7 +104,7 @@ t.test('the page of the gateway', async (t) => {
     t.match(await path.inputValue(), /^\/shopp\//, 'it is there when the tab is looked at again')
   })
 
-  await t.test('is as wide as a telephone', async (t) => {
+  await t.test('fits the width of a phone', async (t) => {
     for (const path of [
       '/gateway',
       '/gateway?tab=chain',
@@ -120,7 +120,7 @@ t.test('the page of the gateway', async (t) => {
     }
   })
 
-  await t.test('says to members what only administrators may see', async (t) => {
+  await t.test('shows members what requires administrator rights', async (t) => {
     const { id, secret, scopes } = MEMBER
     t.equal((await server.post('/auth/generate', { id, secret, scopes })).status, 200)
     const other = await openDashboard(t, { server, account: { id, secret }, path: '/gateway' })
@@ -132,7 +132,7 @@ t.test('the page of the gateway', async (t) => {
   })
 })
 
-t.test('a server alone says so', async (t) => {
+t.test('shows a server without links', async (t) => {
   const opened = await openDashboard(t, { path: '/network', words: ['--server_id=alone'] })
   if (opened === undefined) return
   const { page } = opened
@@ -143,7 +143,7 @@ t.test('a server alone says so', async (t) => {
   await page.getByRole('row').filter({ hasText: 'registry' }).getByText('here').waitFor()
 })
 
-t.test('servers that are linked are drawn, with what they have', async (t) => {
+t.test('draws linked servers with their services', async (t) => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
   const shared = ['--network_token=s3cret-of-a-network', `--auth_private_key=${key}`]

@@ -19,7 +19,7 @@ const toHostile = (name: string): string => HOSTILE.slice(0, name.length - 1) + 
 const toHostiles = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, toHostile(name)]))
 
-t.test('names and addresses of servers are text', async (t) => {
+t.test('renders names and addresses of servers as text', async (t) => {
   const shared = ['--network_token=s3cret-of-a-network']
   const [own, other] = [toName('a'), toName('b')]
   const one = await openServer(t, [...shared, `--server_id=${other}`])
@@ -35,7 +35,7 @@ t.test('names and addresses of servers are text', async (t) => {
   t.equal(await page.locator('main img').count(), 0)
 })
 
-t.test('what rules say is text', async (t) => {
+t.test('renders rules as text', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const [id, scope, name] = [toName('i'), toName('s'), toName('n')]
@@ -66,7 +66,7 @@ const SCHEMAS = {
   },
 }
 
-t.test('a page whose data are not as they should be says so, the others go on', async (t) => {
+t.test('shows an error for malformed data, and other pages still work', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const page = await openReplaced(opened.context, '/services', { '"nodes"': '"nodez"' })
@@ -77,7 +77,7 @@ t.test('a page whose data are not as they should be says so, the others go on', 
   await page.getByText('Nothing runs here yet').waitFor()
 })
 
-t.test('whatever a service tells as its schema', async (t) => {
+t.test('renders any schema of a service', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server } = opened
@@ -99,7 +99,7 @@ t.test('whatever a service tells as its schema', async (t) => {
   })
   t.equal(registered.status, 200, JSON.stringify(registered.body))
 
-  t.test('has a form, or is typed as JSON', async (t) => {
+  t.test('as a form, or as JSON input', async (t) => {
     await page.goto('/services/odd')
     for (const name of Object.keys(SCHEMAS)) {
       await page.getByRole('navigation', { name: 'Endpoints' }).getByText(name).click()
@@ -110,7 +110,7 @@ t.test('whatever a service tells as its schema', async (t) => {
     t.equal(await page.locator('[data-kind=failed]').count(), 0)
   })
 
-  t.test('JSON of thousands of levels is refused, answered or typed', async () => {
+  t.test('handles JSON of thousands of levels as schema, response and input', async () => {
     await page.goto('/services/odd?endpoint=Odd.True')
     const raw = page.getByRole('textbox', { name: 'Request as JSON' })
     await raw.fill(DEEP)

@@ -41,7 +41,7 @@ require('node:http')
 const row = (page: Page, name: string) =>
   page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) })
 
-t.test('the pages of the runtime', async (t) => {
+t.test('the runtime pages', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server, context } = opened
@@ -50,7 +50,7 @@ t.test('the pages of the runtime', async (t) => {
   const lines = page.locator('.log-line')
   const writeLines = (count: number) => server.get(`/writer/${count}`)
 
-  t.test('say when nothing runs, and show what does as soon as it does', async (t) => {
+  t.test('show an empty state, and instances as soon as they run', async (t) => {
     await page.goto('/runtime')
     await page.getByText('Nothing runs here yet').waitFor()
     await deployer.create('writer', WRITER)
@@ -61,7 +61,7 @@ t.test('the pages of the runtime', async (t) => {
     t.match(page.url(), /\/runtime\/writer\?version=latest$/)
   })
 
-  t.test('show the end of a log, and what follows, bounded', async (t) => {
+  t.test('show the end of a log and follow it within bounds', async (t) => {
     await page.getByText(`${KEPT} lines`).waitFor()
     t.ok((await lines.count()) < 100, 'of long logs those in view are in the page')
 
@@ -83,7 +83,7 @@ t.test('the pages of the runtime', async (t) => {
     t.ok(usedSize < 40e6, `${usedSize} bytes`)
   })
 
-  t.test('stay where somebody reads, until they are followed again', async (t) => {
+  t.test('stop following while the user scrolls back', async (t) => {
     const box = page.getByRole('region', { name: 'Lines of the log' })
     await box.hover()
     await page.mouse.wheel(0, -4000)
@@ -98,7 +98,7 @@ t.test('the pages of the runtime', async (t) => {
     await lines.getByText(`line ${COUNT + 20_500}`).waitFor()
   })
 
-  t.test('search a log while it goes on', async (t) => {
+  t.test('search a log while it grows', async (t) => {
     const search = page.getByRole('searchbox', { name: 'Search the log' })
     await search.fill('needle')
     await page.getByText('10 lines', { exact: true }).waitFor()
@@ -135,7 +135,7 @@ t.test('the pages of the runtime', async (t) => {
     await page.getByRole('checkbox', { name: 'Only lines that match' }).uncheck()
   })
 
-  t.test('go on with a log where it ended, after rules that forbade it', async (t) => {
+  t.test('resume a log after access was denied temporarily', async (t) => {
     const rule = {
       ...{ id: 'no-logs', scope: '*', access: 'DENIED', priority: 10 },
       resource: { type: 'service', name: 'runtime', endpoint: 'Runtime.Logs' },
@@ -150,14 +150,14 @@ t.test('the pages of the runtime', async (t) => {
     t.equal(await page.getByText('Forbidden: the log of writer').count(), 0)
   })
 
-  t.test('show what the build wrote, and all that is known', async () => {
+  t.test('show the build output and all details', async () => {
     await page.getByRole('tab', { name: 'Build' }).click()
     await page.getByText('built it').first().waitFor()
     await page.getByRole('tab', { name: 'Details' }).click()
     await page.getByText('source://writer:latest').waitFor()
   })
 
-  t.test('tell a member what is for administrators alone', async (t) => {
+  t.test('show members what requires administrator rights', async (t) => {
     const ann = { id: 'ann', secret: 'ann-secret' }
     await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
     const path = '/runtime/writer?version=latest'
@@ -170,7 +170,7 @@ t.test('the pages of the runtime', async (t) => {
     await row(page, 'writer').getByText('running').waitFor()
   })
 
-  t.test('restart, and roll back and say why not', async (t) => {
+  t.test('restart, roll back and report failures', async (t) => {
     const act = async (name: string): Promise<void> => {
       await page.getByRole('button', { name, exact: true }).click()
       await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
@@ -195,7 +195,7 @@ t.test('the pages of the runtime', async (t) => {
     t.not(built.metadata['build'], before!.metadata['build'])
   })
 
-  t.test('of a branch, fetch its newest commit instead of a restart', async (t) => {
+  t.test('update to the newest commit of a branch', async (t) => {
     const path = '/runtime/writer?version=latest'
     const branch = await openReplaced(context, path, { 'source://': 'https:///' })
     await branch.getByRole('button', { name: 'Update', exact: true }).click()
@@ -210,7 +210,7 @@ t.test('the pages of the runtime', async (t) => {
     await branch.close()
   })
 
-  t.test('leave nothing at work when they are left', async () => {
+  t.test('stop all streams when the page is left', async () => {
     await page.goto('/runtime/writer?version=latest')
     await lines.first().waitFor()
     // Browsers tell of scrolling in the next frame.
@@ -224,7 +224,7 @@ t.test('the pages of the runtime', async (t) => {
     await lines.first().waitFor()
   })
 
-  t.test('kill', async (t) => {
+  t.test('kill an instance', async (t) => {
     await page.getByRole('button', { name: 'Kill', exact: true }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Kill', exact: true }).click()
     await page.getByText('writer was killed').waitFor()

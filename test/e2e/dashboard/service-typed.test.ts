@@ -24,7 +24,7 @@ const typeInto = (page: Page, path: string, text: string) =>
   field(page, path).locator('input, textarea').first().fill(text)
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
-t.test('what is typed', async (t) => {
+t.test('input', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server } = opened
@@ -34,7 +34,7 @@ t.test('what is typed', async (t) => {
     await page.getByRole('heading', { name: endpoint, exact: true }).waitFor()
   }
 
-  t.test('is there as JSON and in the form again, also before it is right', async (t) => {
+  t.test('switches between JSON and form, even while it is invalid', async (t) => {
     await open('Mirror.Show')
     await typeInto(page, 'request.name', 'Ann')
     await typeInto(page, 'request.count', 'abc')
@@ -46,7 +46,7 @@ t.test('what is typed', async (t) => {
     t.equal(await field(page, 'request.count').locator('input').inputValue(), 'abc')
   })
 
-  t.test('while a file is read stays', async (t) => {
+  t.test('is preserved while a file is read', async (t) => {
     await open('Mirror.Show')
     await page.evaluate(HOLD_FILES)
     await field(page, 'request.data')
@@ -58,7 +58,7 @@ t.test('what is typed', async (t) => {
     t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'meanwhile')
   })
 
-  t.test('and is secret stands in commands only where somebody asks for it', async (t) => {
+  t.test('appears in commands without secrets unless they are revealed', async (t) => {
     await open('Mirror.Show')
     await typeInto(page, 'request.name', 'Ann')
     await typeInto(page, 'request.secret', 'the pin')
@@ -74,7 +74,7 @@ t.test('what is typed', async (t) => {
   })
 })
 
-t.test('another version takes what was typed before it was right', async (t) => {
+t.test('carries over to another version, even while it is invalid', async (t) => {
   const server = await openSharedServer()
   const start = (version: string, request: TSchema): Promise<string> =>
     createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
@@ -91,7 +91,7 @@ t.test('another version takes what was typed before it was right', async (t) => 
   t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'typed')
 })
 
-t.test('calls are kept by the namespace of the account and its id', async (t) => {
+t.test('stores calls per namespace and account', async (t) => {
   const server = await openSharedServer()
   await startMirror(t, server)
   const opened = await openDashboard(t, {
@@ -105,7 +105,7 @@ t.test('calls are kept by the namespace of the account and its id', async (t) =>
   t.type(await page.evaluate('localStorage.getItem("mx.calls.mx/admin")'), 'string')
 })
 
-t.test('long messages and large answers', async (t) => {
+t.test('long messages and large responses', async (t) => {
   const server = await openSharedServer()
   const text = 'x'.repeat(500)
   await createService(t, {
@@ -140,14 +140,14 @@ t.test('long messages and large answers', async (t) => {
   if (opened === undefined) return
   const { page } = opened
 
-  t.test('of an answer no more is drawn at first than a page can bear', async (t) => {
+  t.test('a large response is rendered in part at first', async (t) => {
     await press(page, 'Call')
     await page.getByText('200 OK').waitFor()
     const drawn = await page.locator('.answer .json-members > li').count()
     t.ok(drawn > 100 && drawn <= 2200, `${drawn} members`)
   })
 
-  t.test('a long message is drawn when it is opened', async (t) => {
+  t.test('a long message is rendered when it is expanded', async (t) => {
     await page.goto('/services/large?endpoint=Large.Stream')
     await press(page, 'Open stream')
     await page.getByText('ended', { exact: true }).waitFor()
@@ -157,27 +157,30 @@ t.test('long messages and large answers', async (t) => {
     await message.locator('.json').waitFor()
   })
 
-  t.test('a message that is too long is refused by the page, and its stream goes on', async () => {
-    await page.goto('/services/large?endpoint=Large.Feed')
-    await press(page, 'Open without a message')
-    for (const [name, mebibytes] of [
-      ['one', 1.5],
-      ['other', 11],
-    ] as const) {
-      await field(page, `request.${name}`)
-        .locator('input[type=file]')
-        .setInputFiles({ name, mimeType: '', buffer: Buffer.alloc(mebibytes * 1024 * 1024) })
-      await page.getByText(`${name}, ${mebibytes.toFixed(1)} MiB`).waitFor()
-    }
-    await press(page, 'Send message')
-    await page.getByText('must be at most 16777216 bytes, got').first().waitFor()
-    await field(page, 'request.other').getByRole('button', { name: 'Remove the file' }).click()
-    await press(page, 'Send message')
-    await page.getByRole('list', { name: 'Messages' }).getByText('{"length":1572864}').waitFor()
-  })
+  t.test(
+    'a message that is too long is rejected by the page, and its stream stays open',
+    async () => {
+      await page.goto('/services/large?endpoint=Large.Feed')
+      await press(page, 'Open without a message')
+      for (const [name, mebibytes] of [
+        ['one', 1.5],
+        ['other', 11],
+      ] as const) {
+        await field(page, `request.${name}`)
+          .locator('input[type=file]')
+          .setInputFiles({ name, mimeType: '', buffer: Buffer.alloc(mebibytes * 1024 * 1024) })
+        await page.getByText(`${name}, ${mebibytes.toFixed(1)} MiB`).waitFor()
+      }
+      await press(page, 'Send message')
+      await page.getByText('must be at most 16777216 bytes, got').first().waitFor()
+      await field(page, 'request.other').getByRole('button', { name: 'Remove the file' }).click()
+      await press(page, 'Send message')
+      await page.getByRole('list', { name: 'Messages' }).getByText('{"length":1572864}').waitFor()
+    },
+  )
 })
 
-t.test('what is typed is nobody else’s, not even of who has the same name elsewhere', async (t) => {
+t.test('input is private to an account, even if another namespace has the same name', async (t) => {
   const server = await openSharedServer()
   await startMirror(t, server)
   const other = { id: ADMIN.id, secret: 'another secret' }

@@ -29,7 +29,7 @@ const shown = async (page: Page): Promise<unknown> => {
   return JSON.parse(JSON.parse(text!))
 }
 
-t.test('the page of a service', async (t) => {
+t.test('the service page', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server } = opened
@@ -39,7 +39,7 @@ t.test('the page of a service', async (t) => {
     await page.getByRole('heading', { name: endpoint, exact: true }).waitFor()
   }
 
-  t.test('a form has every feature of a schema, and makes the request that is typed', async (t) => {
+  t.test('renders every schema feature as a form and builds the request from it', async (t) => {
     await open('Mirror.Show')
     await typeInto(page, 'request.name', 'Ann\nof two lines')
     await typeInto(page, 'request.small', '0x2a')
@@ -93,51 +93,48 @@ t.test('the page of a service', async (t) => {
     })
   })
 
-  t.test(
-    'what is wrong stands at its field, nothing is sent, and what was typed stays',
-    async (t) => {
-      await open('Mirror.Show')
-      await typeInto(page, 'request.count', 'many')
-      await typeInto(page, 'request.small', '2147483648')
-      await typeInto(page, 'request.other', '{')
-      await press(page, 'Call')
-      await page.getByText('5 things are wrong:').waitFor()
-      const wrong = [
-        ['request.name', 'is missing'],
-        ['request.count', 'must be an integer such as 42 or 0x2a, got "many"'],
-        ['request.small', 'must be an int32, from -2147483648 to 2147483647, got "2147483648"'],
-        ['request.inner.domain', 'is missing'],
-        [
-          'request.other',
-          'must be JSON: expected a name in double quotes at position 1, got the end',
-        ],
-      ] as const
-      for (const [path, message] of wrong)
-        t.equal(await field(page, path).locator('.field-error').textContent(), message, path)
-      t.equal(await answer(page).getByText('200 OK').count(), 0)
-      // The first has the focus.
-      await field(page, 'request.name').locator(':focus').waitFor()
-      t.equal(await field(page, 'request.count').locator('input').inputValue(), 'many')
+  t.test('shows errors at their fields, sends nothing and preserves input', async (t) => {
+    await open('Mirror.Show')
+    await typeInto(page, 'request.count', 'many')
+    await typeInto(page, 'request.small', '2147483648')
+    await typeInto(page, 'request.other', '{')
+    await press(page, 'Call')
+    await page.getByText('5 things are wrong:').waitFor()
+    const wrong = [
+      ['request.name', 'is missing'],
+      ['request.count', 'must be an integer such as 42 or 0x2a, got "many"'],
+      ['request.small', 'must be an int32, from -2147483648 to 2147483647, got "2147483648"'],
+      ['request.inner.domain', 'is missing'],
+      [
+        'request.other',
+        'must be JSON: expected a name in double quotes at position 1, got the end',
+      ],
+    ] as const
+    for (const [path, message] of wrong)
+      t.equal(await field(page, path).locator('.field-error').textContent(), message, path)
+    t.equal(await answer(page).getByText('200 OK').count(), 0)
+    // The first has the focus.
+    await field(page, 'request.name').locator(':focus').waitFor()
+    t.equal(await field(page, 'request.count').locator('input').inputValue(), 'many')
 
-      await typeInto(page, 'request.count', '')
-      await typeInto(page, 'request.small', '')
-      await typeInto(page, 'request.other', '')
-      await typeInto(page, 'request.name', '')
-      await typeInto(page, 'request.inner.domain', 'd')
-      // What only the service knows it says itself, at the same place.
-      await typeInto(page, 'request.name', 'x')
-      await typeInto(page, 'request.name', '')
-      await field(page, 'request.name').locator('textarea').press('Control+Enter')
-      await answer(page).getByText('400 Bad Request').first().waitFor()
-      t.match(
-        await field(page, 'request.name').locator('.field-error').textContent(),
-        'must not have fewer than 1 characters',
-      )
-    },
-  )
+    await typeInto(page, 'request.count', '')
+    await typeInto(page, 'request.small', '')
+    await typeInto(page, 'request.other', '')
+    await typeInto(page, 'request.name', '')
+    await typeInto(page, 'request.inner.domain', 'd')
+    // What only the service knows it says itself, at the same place.
+    await typeInto(page, 'request.name', 'x')
+    await typeInto(page, 'request.name', '')
+    await field(page, 'request.name').locator('textarea').press('Control+Enter')
+    await answer(page).getByText('400 Bad Request').first().waitFor()
+    t.match(
+      await field(page, 'request.name').locator('.field-error').textContent(),
+      'must not have fewer than 1 characters',
+    )
+  })
 
   t.test(
-    'a request may be typed as JSON, goes on in the form, and stays where it has no place there',
+    'accepts a request as JSON, converts it to the form, and stays JSON if the form cannot represent it',
     async (t) => {
       await open('Mirror.Show')
       await typeInto(page, 'request.name', 'Bob')
@@ -166,7 +163,7 @@ t.test('the page of a service', async (t) => {
     },
   )
 
-  t.test('an endpoint without a schema takes JSON', async (t) => {
+  t.test('accepts JSON for an endpoint without a schema', async (t) => {
     await open('Mirror.Anything')
     await page.getByRole('textbox', { name: 'Request as JSON' }).fill('{"a":[1]}')
     await press(page, 'Call')
@@ -175,7 +172,7 @@ t.test('the page of a service', async (t) => {
   })
 
   t.test(
-    'a service in another language has a form of its fields, and numbers that are not rounded',
+    'renders a form for a service in another language, without rounding numbers',
     async (t) => {
       const backend = createServer((request, reply) => {
         request.resume()
@@ -208,7 +205,7 @@ t.test('the page of a service', async (t) => {
     },
   )
 
-  t.test('the same call is a command of mx and of curl, which does the same', async (t) => {
+  t.test('shows the equivalent mx and curl commands, which make the same call', async (t) => {
     await open('Mirror.Anything')
     await page.getByRole('textbox', { name: 'Request as JSON' }).fill(`{"name":"it's $HOME"}`)
     await page.getByText('Commands', { exact: true }).click()
@@ -224,7 +221,7 @@ t.test('the page of a service', async (t) => {
     t.same(JSON.parse(stdout), { got: { name: "it's $HOME" } })
   })
 
-  t.test('an error shows its code, its words and its fields, as texts', async (t) => {
+  t.test('shows code, message and details of an error as text', async (t) => {
     await open('Mirror.Refuse')
     await press(page, 'Call')
     await answer(page).getByText('409 Conflict').first().waitFor()
@@ -233,28 +230,25 @@ t.test('the page of a service', async (t) => {
     t.match(await answer(page).textContent(), `x-why${XSS}`)
   })
 
-  t.test(
-    'a slow endpoint waits visibly, can be cancelled, and ends at its time limit',
-    async (t) => {
-      await open('Mirror.Slow')
-      await typeInto(page, 'request.name', 'typed')
-      await press(page, 'Call')
-      await page.getByText('Waiting for the answer').waitFor()
-      await press(page, 'Cancel')
-      await answer(page).locator('[data-kind=cancelled]').getByText('499').waitFor()
-      await page.getByText('Options', { exact: true }).click()
-      const limit = page.getByRole('textbox', { name: 'Time limit' })
-      await limit.fill('soon')
-      await press(page, 'Call')
-      await page.getByText('must be milliseconds, such as 5000, got "soon"').first().waitFor()
-      await limit.fill('200')
-      await press(page, 'Call')
-      await page.locator('[data-kind=timeout]').waitFor()
-      t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'typed')
-    },
-  )
+  t.test('shows progress of a slow endpoint, which can be cancelled and times out', async (t) => {
+    await open('Mirror.Slow')
+    await typeInto(page, 'request.name', 'typed')
+    await press(page, 'Call')
+    await page.getByText('Waiting for the answer').waitFor()
+    await press(page, 'Cancel')
+    await answer(page).locator('[data-kind=cancelled]').getByText('499').waitFor()
+    await page.getByText('Options', { exact: true }).click()
+    const limit = page.getByRole('textbox', { name: 'Time limit' })
+    await limit.fill('soon')
+    await press(page, 'Call')
+    await page.getByText('must be milliseconds, such as 5000, got "soon"').first().waitFor()
+    await limit.fill('200')
+    await press(page, 'Call')
+    await page.locator('[data-kind=timeout]').waitFor()
+    t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'typed')
+  })
 
-  t.test('a huge answer is there at once, in part, and can be taken whole', async (t) => {
+  t.test('shows part of a huge response at once and offers it as a download', async (t) => {
     await open('Mirror.Huge')
     await press(page, 'Call')
     await answer(page).getByText('200 OK').waitFor()
@@ -267,7 +261,7 @@ t.test('the page of a service', async (t) => {
     t.equal((await downloading).suggestedFilename(), 'Mirror.Huge.json')
   })
 
-  t.test('a stream of the service is shown live', async (t) => {
+  t.test('shows a stream live', async (t) => {
     await open('Stream.Count')
     await press(page, 'Open stream')
     await page.getByText('ended', { exact: true }).waitFor()
@@ -280,7 +274,7 @@ t.test('the page of a service', async (t) => {
     await page.getByText('The last 200 messages; older ones are not shown.').waitFor()
   })
 
-  t.test('messages are sent into a stream while it is open', async (t) => {
+  t.test('sends messages into an open stream', async (t) => {
     const messages = page.getByRole('list', { name: 'Messages' })
     await open('Stream.Echo')
     await press(page, 'Open without a message')
@@ -315,29 +309,26 @@ t.test('the page of a service', async (t) => {
     await page.getByText('stopped', { exact: true }).waitFor()
   })
 
-  t.test(
-    'calls are kept in the browser, without secrets, and can be filled in again',
-    async (t) => {
-      await open('Mirror.Show')
-      await page.evaluate('localStorage.clear()')
-      await page.reload()
-      await typeInto(page, 'request.name', 'kept')
-      await typeInto(page, 'request.secret', 'never-kept')
-      await typeInto(page, 'request.inner.domain', 'd')
-      await press(page, 'Call')
-      t.match(await shown(page), { secret: 'never-kept' })
-      t.notMatch(await page.evaluate('JSON.stringify(localStorage)'), 'never-kept')
-      await page.reload()
-      await page.getByText('History (1)').click()
-      await press(page, 'Fill in')
-      t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'kept')
-      t.equal(await field(page, 'request.secret').locator('input').inputValue(), '')
-      await press(page, 'Forget all calls of this account')
-      await page.getByText('History (0)').waitFor()
-    },
-  )
+  t.test('stores calls in the browser without secrets and fills them in again', async (t) => {
+    await open('Mirror.Show')
+    await page.evaluate('localStorage.clear()')
+    await page.reload()
+    await typeInto(page, 'request.name', 'kept')
+    await typeInto(page, 'request.secret', 'never-kept')
+    await typeInto(page, 'request.inner.domain', 'd')
+    await press(page, 'Call')
+    t.match(await shown(page), { secret: 'never-kept' })
+    t.notMatch(await page.evaluate('JSON.stringify(localStorage)'), 'never-kept')
+    await page.reload()
+    await page.getByText('History (1)').click()
+    await press(page, 'Fill in')
+    t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'kept')
+    t.equal(await field(page, 'request.secret').locator('input').inputValue(), '')
+    await press(page, 'Forget all calls of this account')
+    await page.getByText('History (0)').waitFor()
+  })
 
-  t.test('what was typed is there again after another page', async (t) => {
+  t.test('restores input after visiting another page', async (t) => {
     await open('Mirror.Slow')
     await typeInto(page, 'request.name', 'still here')
     const links = page.getByRole('navigation', { name: 'Endpoints' })
@@ -348,7 +339,7 @@ t.test('the page of a service', async (t) => {
     t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'still here')
   })
 
-  t.test('endpoints are searched; those every service has are there, too', async (t) => {
+  t.test('searches endpoints, including those common to all services', async (t) => {
     await open('Debug.Health')
     await press(page, 'Call')
     await answer(page).getByText('200 OK').waitFor()
@@ -361,7 +352,7 @@ t.test('the page of a service', async (t) => {
     await page.locator('[data-kind=notFound]').waitFor()
   })
 
-  t.test('nodes and metadata', async (t) => {
+  t.test('shows nodes and metadata', async (t) => {
     await page.goto('/services/mirror?tab=nodes')
     const rows = page.getByRole('table', { name: 'Nodes' }).getByRole('row')
     await rows.nth(1).waitFor()
@@ -370,7 +361,7 @@ t.test('the page of a service', async (t) => {
     await page.locator('.facts > dt + dd').getByText(XSS).waitFor()
   })
 
-  t.test('it is accessible, and nothing a service says runs', async (t) => {
+  t.test('is accessible and executes no script of a service', async (t) => {
     await open('Mirror.Show')
     await press(page, 'Add tree')
     await press(page, 'Add labels')
@@ -394,7 +385,7 @@ t.test('the page of a service', async (t) => {
   })
 })
 
-t.test('a stream ends when its page is left, what came is still there', async (t) => {
+t.test('ends a stream when its page is left and retains received messages', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server } = opened
@@ -410,7 +401,7 @@ t.test('a stream ends when its page is left, what came is still there', async (t
   await page.getByText('stopped', { exact: true }).waitFor()
 })
 
-t.test('of an answer the status is read out, not the body', async (t) => {
+t.test('announces the status of a response, not the body, to screen readers', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server } = opened
@@ -429,7 +420,7 @@ t.test('of an answer the status is read out, not the body', async (t) => {
 
 const JANE = { id: 'jane', secret: 'her secret' }
 
-t.test('who may not call an endpoint is told so, with the endpoint and the account', async (t) => {
+t.test('shows endpoint and account of a denied call', async (t) => {
   const server = await openSharedServer()
   await startMirror(t, server)
   await server.post('/auth/generate', { ...JANE, scopes: ['reader'] })
@@ -454,7 +445,7 @@ t.test('who may not call an endpoint is told so, with the endpoint and the accou
   )
 })
 
-t.test('what was typed outlives the login, and the server', async (t) => {
+t.test('preserves input across login and server restart', async (t) => {
   const opened = await openDashboard(t, { words: [], account: undefined, ownClock: true })
   if (opened === undefined) return
   const { page, server, context, url } = opened
@@ -499,27 +490,24 @@ t.test('what was typed outlives the login, and the server', async (t) => {
   t.equal(await name.inputValue(), 'typed')
 })
 
-t.test(
-  'a version with another form takes what was typed with it, or keeps it as JSON',
-  async (t) => {
-    const server = await openSharedServer()
-    const start = (version: string, request: TSchema): Promise<string> =>
-      createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
-        .handle('Shape', { call: endpoint({ request, handle: (given) => ({ given }) }) })
-        .start()
-    await start('v1', Type.Object({ name: Type.String(), old: Type.Optional(Type.String()) }))
-    const opened = await openDashboard(t, { server, path: '/services/shape?endpoint=Shape.Call' })
-    if (opened === undefined) return
-    const { page } = opened
-    const field = (name: string) => page.locator(`[data-path="request.${name}"] textarea`)
-    await field('name').fill('typed')
-    await start('v2', Type.Object({ name: Type.String(), other: Type.Optional(Type.String()) }))
-    await field('other').waitFor()
-    t.equal(await field('name').inputValue(), 'typed')
-    await field('other').fill('gone soon')
-    await start('v3', Type.Object({ name: Type.String() }))
-    const raw = page.getByRole('textbox', { name: 'Request as JSON' })
-    await raw.waitFor()
-    t.same(JSON.parse(await raw.inputValue()), { name: 'typed', other: 'gone soon' })
-  },
-)
+t.test('carries input over to a version with another form, or retains it as JSON', async (t) => {
+  const server = await openSharedServer()
+  const start = (version: string, request: TSchema): Promise<string> =>
+    createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
+      .handle('Shape', { call: endpoint({ request, handle: (given) => ({ given }) }) })
+      .start()
+  await start('v1', Type.Object({ name: Type.String(), old: Type.Optional(Type.String()) }))
+  const opened = await openDashboard(t, { server, path: '/services/shape?endpoint=Shape.Call' })
+  if (opened === undefined) return
+  const { page } = opened
+  const field = (name: string) => page.locator(`[data-path="request.${name}"] textarea`)
+  await field('name').fill('typed')
+  await start('v2', Type.Object({ name: Type.String(), other: Type.Optional(Type.String()) }))
+  await field('other').waitFor()
+  t.equal(await field('name').inputValue(), 'typed')
+  await field('other').fill('gone soon')
+  await start('v3', Type.Object({ name: Type.String() }))
+  const raw = page.getByRole('textbox', { name: 'Request as JSON' })
+  await raw.waitFor()
+  t.same(JSON.parse(await raw.inputValue()), { name: 'typed', other: 'gone soon' })
+})

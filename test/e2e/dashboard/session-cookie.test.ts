@@ -80,7 +80,7 @@ const send = (page: Page, url: string, init: object = {}): Promise<number> =>
   )
 
 t.test(
-  'a page of a service calls nothing as the operator, and its service gets no session',
+  'a page of a service cannot call as the operator, and its service receives no session',
   async (t) => {
     const opened = await open(t)
     if (opened === undefined) return
@@ -99,7 +99,7 @@ t.test(
   },
 )
 
-t.test('an address that another program has the browser open changes nothing', async (t) => {
+t.test('a link opened by another program changes nothing', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { tab } = opened
@@ -118,7 +118,7 @@ t.test('an address that another program has the browser open changes nothing', a
   }
 })
 
-t.test('a service that sets the cookies of the dashboard changes no session', async (t) => {
+t.test("a service that sets the dashboard's cookies does not change a session", async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { tab, context, cookie, url, page } = opened
@@ -144,7 +144,7 @@ t.test('a service that sets the cookies of the dashboard changes no session', as
   await page.getByRole('button', { name: 'Log out' }).waitFor()
 })
 
-t.test('a page of a service shows the dashboard in no frame', async (t) => {
+t.test('a page of a service cannot frame the dashboard', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { tab, url } = opened
@@ -160,7 +160,7 @@ t.test('a page of a service shows the dashboard in no frame', async (t) => {
   t.match((await refused).text(), /refused|violates|denied/i)
 })
 
-t.test('logging out ends the session on the server, whoever kept its cookie', async (t) => {
+t.test('logging out ends the session on the server for every copy of its cookie', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { page, context, cookie, url } = opened
@@ -172,7 +172,7 @@ t.test('logging out ends the session on the server, whoever kept its cookie', as
 })
 
 t.test(
-  'over TLS the browser has the session in a cookie that no page without TLS can set',
+  'over TLS the cookie has the __Host- prefix, which pages without TLS cannot set',
   async (t) => {
     const browser = await openBrowser(t)
     if (browser === undefined) return
@@ -243,7 +243,7 @@ interface Attempts {
   readonly kept: string
 }
 
-t.test('a page of another port neither logs out nor calls anything', async (t) => {
+t.test('a page of another port cannot log out or call anything', async (t) => {
   const opened = await openWithAnyOrigin(t)
   if (opened === undefined) return
   const { page, context, url } = opened
@@ -272,7 +272,7 @@ t.test('a page of another port neither logs out nor calls anything', async (t) =
 })
 
 t.test(
-  'no script reads the session id or a token, and none runs but those of the dashboard',
+  'scripts cannot read the session id or a token, and only scripts of the dashboard run',
   async (t) => {
     const opened = await openWithAnyOrigin(t)
     if (opened === undefined) return

@@ -114,7 +114,7 @@ t.test('what services say of themselves is text', async (t) => {
   await isText()
 })
 
-t.test('1,000 services stay smooth: only what is seen is drawn', async (t) => {
+t.test('1,000 services scroll smoothly: only visible ones are rendered', async (t) => {
   const server = await openServer(t)
   const client = openClient(t, { proxy: server.proxy, token: server.token })
   const register = (i: number): Promise<unknown> =>
@@ -156,7 +156,7 @@ t.test('1,000 services stay smooth: only what is seen is drawn', async (t) => {
   t.equal(await page.getByRole('rowheader').count(), 1)
 })
 
-t.test('an address that is no page says so; logging out leads to the login', async (t) => {
+t.test('shows an error for an unknown page; logging out leads to the login', async (t) => {
   const opened = await openDashboard(t, { path: '/no/such/page' })
   if (opened === undefined) return
   const { page } = opened
@@ -167,55 +167,52 @@ t.test('an address that is no page says so; logging out leads to the login', asy
   await page.getByRole('textbox', { name: 'Account' }).fill(ADMIN.id)
 })
 
-t.test(
-  'the overview shows the gateway, the services of users, and the built-in ones folded',
-  async (t) => {
-    const opened = await openDashboard(t)
-    if (opened === undefined) return
-    const { page, server } = opened
-    const shop = createService(t, { name: 'shop', proxy: server.proxy, auth: ADMIN })
-    shop.handle('Shop', { find: endpoint({ handle: () => ({}) }) })
-    await shop.start()
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
-    await page.getByText('Requests per second').first().waitFor()
-    const builtIn = page.locator('[data-service=registry]')
-    await builtIn.waitFor({ state: 'attached' })
-    t.notOk(await builtIn.isVisible())
-    await page.getByText('9 healthy').waitFor()
-    await page.getByText('Built-in services').click()
-    for (const name of ['registry', 'auth', 'store', 'api'])
-      await page.locator(`[data-service=${name}]`).getByText('Healthy').waitFor()
+t.test('the overview shows the gateway, user services, and built-in ones collapsed', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page, server } = opened
+  const shop = createService(t, { name: 'shop', proxy: server.proxy, auth: ADMIN })
+  shop.handle('Shop', { find: endpoint({ handle: () => ({}) }) })
+  await shop.start()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await page.getByText('Requests per second').first().waitFor()
+  const builtIn = page.locator('[data-service=registry]')
+  await builtIn.waitFor({ state: 'attached' })
+  t.notOk(await builtIn.isVisible())
+  await page.getByText('9 healthy').waitFor()
+  await page.getByText('Built-in services').click()
+  for (const name of ['registry', 'auth', 'store', 'api'])
+    await page.locator(`[data-service=${name}]`).getByText('Healthy').waitFor()
 
-    const number = page.locator('.number', { hasText: 'Requests per second' }).locator('dd')
-    t.match(await number.textContent(), /^[\d.]+$/)
-    for (let i = 0; i < 40; i++) t.equal((await server.get('/shop/find')).status, 200)
-    await number.filter({ hasText: /^(?:[1-9]|0[.][3-9])/ }).waitFor()
-    const table = page.getByRole('table', { name: 'Services of the namespace' })
-    const row = table.getByRole('row').filter({ hasText: 'shop' })
-    await row.getByText('0.0 %').waitFor()
-    const cells = await row.getByRole('cell').allTextContents()
-    t.match(cells, ['1', /^(?:[1-9]|0\.[1-9])/, '0.0 %', /ms$/, /ms$/])
-    t.strictSame(
-      (await table.getByRole('rowheader').allTextContents()).filter((name) => name === 'registry'),
-      [],
-    )
-    await checkAccessibility(t, page, 'overview')
+  const number = page.locator('.number', { hasText: 'Requests per second' }).locator('dd')
+  t.match(await number.textContent(), /^[\d.]+$/)
+  for (let i = 0; i < 40; i++) t.equal((await server.get('/shop/find')).status, 200)
+  await number.filter({ hasText: /^(?:[1-9]|0[.][3-9])/ }).waitFor()
+  const table = page.getByRole('table', { name: 'Services of the namespace' })
+  const row = table.getByRole('row').filter({ hasText: 'shop' })
+  await row.getByText('0.0 %').waitFor()
+  const cells = await row.getByRole('cell').allTextContents()
+  t.match(cells, ['1', /^(?:[1-9]|0\.[1-9])/, '0.0 %', /ms$/, /ms$/])
+  t.strictSame(
+    (await table.getByRole('rowheader').allTextContents()).filter((name) => name === 'registry'),
+    [],
+  )
+  await checkAccessibility(t, page, 'overview')
 
-    const chart = page.getByRole('slider', { name: /^Latency/ })
-    await chart.locator('canvas').waitFor({ state: 'attached' })
-    const tooltip = chart.locator('.chart-tooltip')
-    await chart.focus()
-    await page.keyboard.press('ArrowLeft')
-    await tooltip.getByText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/).waitFor()
-    t.match(await chart.getAttribute('aria-valuetext'), /^\d\d:\d\d:\d\d: p99 .+, p50 .+$/)
-    await page.getByRole('heading', { name: 'Overview', level: 1 }).click()
-    await tooltip.waitFor({ state: 'detached' })
-    await chart.hover()
-    await tooltip.getByText('p99').waitFor()
-  },
-)
+  const chart = page.getByRole('slider', { name: /^Latency/ })
+  await chart.locator('canvas').waitFor({ state: 'attached' })
+  const tooltip = chart.locator('.chart-tooltip')
+  await chart.focus()
+  await page.keyboard.press('ArrowLeft')
+  await tooltip.getByText(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/).waitFor()
+  t.match(await chart.getAttribute('aria-valuetext'), /^\d\d:\d\d:\d\d: p99 .+, p50 .+$/)
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).click()
+  await tooltip.waitFor({ state: 'detached' })
+  await chart.hover()
+  await tooltip.getByText('p99').waitFor()
+})
 
-t.test('services are listed, searched, sorted, and opened', async (t) => {
+t.test('lists, searches, sorts and opens services', async (t) => {
   const opened = await openDashboard(t, { path: '/services' })
   if (opened === undefined) return
   const { page } = opened

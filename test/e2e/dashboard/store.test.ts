@@ -11,7 +11,7 @@ const XSS = '<img src=x onerror="document.title=1">'
 const row = (page: Page, key: string) =>
   page.getByRole('row').filter({ has: page.getByRole('button', { name: key, exact: true }) })
 
-t.test('the page of the store', async (t) => {
+t.test('the store page', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server } = opened
@@ -23,7 +23,7 @@ t.test('the page of the store', async (t) => {
     await page.getByRole('button', { name: key, exact: true }).click()
   }
 
-  t.test('shows records page by page, by what their keys begin with', async (t) => {
+  t.test('shows records page by page, filtered by key prefix', async (t) => {
     const store = createStore(client, { table: 'pages' })
     const keys = Array.from({ length: 120 }, (_, i) => `user/${String(i).padStart(3, '0')}`)
     await Promise.all([...keys, 'other'].map((key) => store.write(key, { key })))
@@ -44,7 +44,7 @@ t.test('the page of the store', async (t) => {
     t.match(page.url(), /prefix=user%2F/)
   })
 
-  t.test('edits a value, with its numbers as they are; it ends when it would have', async (t) => {
+  t.test('edits a value without changing numbers or expiry', async (t) => {
     const store = createStore(client, { table: 'edits' })
     await store.write('ann', '{"id":9007199254740993}', { expirySeconds: 3600 })
     await openRecord('edits', 'ann')
@@ -67,7 +67,7 @@ t.test('the page of the store', async (t) => {
     await row(page, 'ann').getByText('never').waitFor()
   })
 
-  t.test('writes over nothing that was changed meanwhile, and keeps what was typed', async (t) => {
+  t.test('does not overwrite concurrent changes and preserves input', async (t) => {
     const store = createStore(client, { table: 'conflicts' })
     await store.write('ann', 'one')
     await openRecord('conflicts', 'ann')
@@ -93,7 +93,7 @@ t.test('the page of the store', async (t) => {
     await row(page, 'ann').getByText('mine again').waitFor()
   })
 
-  t.test('keeps what is typed of a record while others are looked at', async (t) => {
+  t.test('preserves input of a record while others are viewed', async (t) => {
     const store = createStore(client, { table: 'drafts' })
     await Promise.all(['ann', 'bob'].map((key) => store.write(key, key)))
     await openRecord('drafts', 'ann')
@@ -113,7 +113,7 @@ t.test('the page of the store', async (t) => {
     t.equal(await value.inputValue(), 'new')
   })
 
-  t.test('takes files as they are, unless they are too long', async (t) => {
+  t.test('accepts files unchanged unless they are too long', async (t) => {
     const store = createStore(client, { table: 'files' })
     await store.write('ann', 'one')
     await openRecord('files', 'ann')
@@ -141,7 +141,7 @@ t.test('the page of the store', async (t) => {
     await row(page, 'ann').waitFor()
   })
 
-  t.test('shows what others write as they do', async (t) => {
+  t.test('shows changes of others live', async (t) => {
     const store = createStore(client, { table: 'live' })
     await store.write('ann', 'one')
     await openRecord('live', 'ann')
@@ -150,7 +150,7 @@ t.test('the page of the store', async (t) => {
     await becomes(t, () => value.inputValue(), 'two')
   })
 
-  t.test('makes records, as text, JSON or bytes, and deletes them', async (t) => {
+  t.test('creates records as text, JSON or bytes, and deletes them', async (t) => {
     const store = createStore(client, { table: 'bytes' })
     await store.write('ann', 'one')
     await page.goto('/store?table=bytes')
@@ -177,7 +177,7 @@ t.test('the page of the store', async (t) => {
     await t.rejects(store.read('bob'), { code: 404 })
   })
 
-  t.test('shows what services write as text, whatever it looks like', async (t) => {
+  t.test('renders data of services as text', async (t) => {
     await createStore(client, { table: 'xss' }).write(XSS, XSS)
     await openRecord('xss', XSS)
     t.equal(await value.inputValue(), XSS)
@@ -186,7 +186,7 @@ t.test('the page of the store', async (t) => {
     await checkAccessibility(t, page, 'store')
   })
 
-  t.test('shows the tables of another database, none of the one before', async (t) => {
+  t.test('shows only the tables of the selected database', async (t) => {
     const store = createStore(client, { database: 'acme', table: 'orders' })
     await store.write('order/1', 'one')
     await page.goto('/store')
@@ -197,14 +197,14 @@ t.test('the page of the store', async (t) => {
     t.equal(await page.getByText('not found').count(), 0)
   })
 
-  t.test('says of tables that are reserved whose they are', async () => {
+  t.test('shows the owner of reserved tables', async () => {
     await page.goto('/store?table=auth')
     const alert = page.getByRole('alert')
     await alert.getByText('Forbidden: records of mx/auth').waitFor()
     await alert.getByText('reserved for the service auth').waitFor()
   })
 
-  t.test('tells who may not see it, and who sees their own database alone', async (t) => {
+  t.test('shows an access error to other accounts, and members their own database', async (t) => {
     const ann = { id: 'ann', secret: 'ann-secret' }
     await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
     const { page } = (await openDashboard(t, { server, account: ann, path: '/store' }))!

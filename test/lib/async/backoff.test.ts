@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createBackOff } from '../../../lib/async/backoff.ts'
+import { createBackOff, toBackOffMs } from '../../../lib/async/backoff.ts'
 
 t.test('pauses grow to five seconds, jittered, and begin anew after a success', async (t) => {
   const backOff = createBackOff()
@@ -9,4 +9,14 @@ t.test('pauses grow to five seconds, jittered, and begin anew after a success', 
   }
   backOff.reset()
   t.ok(backOff.next() <= 50)
+})
+
+t.test('pauses stay within the range of the client after any number of failures', async (t) => {
+  const range = { minMs: 100, maxMs: 10_000 }
+  const backOff = createBackOff(range)
+  t.ok(backOff.next() >= 50)
+  for (const failures of [7, 100, 5000]) {
+    const pause = toBackOffMs(failures, range)
+    t.ok(pause >= 5000 && pause <= 10_000, `${pause} after ${failures} failures`)
+  }
 })

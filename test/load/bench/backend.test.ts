@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startRival } from '../../../bench/http/measure.ts'
-import { SCENARIOS, type Scenario } from '../../../bench/http/scenarios.ts'
+import type { Scenario } from '../../../bench/http/scenario.ts'
+import { SCENARIOS } from '../../../bench/http/scenarios.ts'
 import { type Backend, startBackend } from '../../../bench/http/servers/backend.ts'
 import { LARGE_JSON } from '../../../bench/http/servers/documents.ts'
 import { RIVALS } from '../../../bench/rivals/all.ts'

@@ -76,5 +76,5 @@ t.test('a port that is taken is an error where it was asked for, else a warning'
 t.test('it gives way to an address of the gateway itself', async (t) => {
   const { url, warning } = await open(t, ['--address=:8089'])
   t.equal(url, undefined)
-  t.match(warning, /another address of its own/)
+  t.match(warning, /another setting has the address/)
 })

@@ -3,11 +3,8 @@ import { lintConfiguration } from '../../../platform/config/lint.ts'
 import { NO_CONFIG } from '../../../platform/config/types.ts'
 import { readEnvironment } from '../../../platform/settings/env.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
-import {
-  mergeInputs,
-  mergeSettings,
-  type SettingsInput,
-} from '../../../platform/settings/sources.ts'
+import type { SettingsInput } from '../../../platform/settings/settings.ts'
+import { mergeInputs, mergeSettings } from '../../../platform/settings/sources.ts'
 import { setVariables } from '../../fixtures/otlp-collector.ts'
 
 function find(...words: string[]): readonly string[] {

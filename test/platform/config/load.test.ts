@@ -35,23 +35,36 @@ t.test(
   'an unknown flag hides nothing of what is wrong in the file or the environment',
   async (t) => {
     const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
-    const { given, problems } = parseFlags([`--config=${file}`, '--adress=:80'], 'server')
-    const load = configurationFrom(given, { MX_LOG_LEVEL: 'loud' }, 'server', problems)
+    const { flags, problems } = parseFlags([`--config=${file}`, '--adress=:80'], 'server')
+    const load = configurationFrom(flags, { MX_LOG_LEVEL: 'loud' }, 'server', problems)
     writeFileSync(file, 'adress: :80\n')
     await t.rejects(load(), /^unknown flag --adress.*\n.*mx\.yaml:1:1: .*\nMX_LOG_LEVEL .*$/)
     writeFileSync(file, 'address: nowhere\n')
     await t.rejects(load(), /^unknown flag .*\n.*mx\.yaml:1:\d+: address .*\nMX_LOG_LEVEL .*$/)
     writeFileSync(file, 'address: :80\n')
-    const right = configurationFrom(given, {}, 'server', problems)
+    const right = configurationFrom(flags, {}, 'server', problems)
     await t.rejects(right(), /^unknown flag .*$/, 'one is enough')
   },
 )
 
 t.test('a wrong profile hides no other value, an unknown flag neither', async (t) => {
   const flags = readFlags(['--profile=x', '--address=nowhere'], 'server')
-  await t.rejects(configurationFrom(flags, {}, 'server')(), /^--profile .*\n--address /)
+  await t.rejects(configurationFrom(flags, {}, 'server')(), /^--address .*\n--profile /)
   t.throws(
     () => readFlags(['--adress=:80', '--proxy_address=nowhere'], 'server'),
     /^unknown flag --adress.*\n--proxy_address /,
   )
+})
+
+t.test('mx api names two settings that have the same port', async (t) => {
+  const load = (...words: string[]) => configurationFrom(readFlags(words), {})()
+  await t.rejects(load('--address=127.0.0.1:9', '--admin_address=127.0.0.1:9'), {
+    message: '--admin_address must be another address than address, got 127.0.0.1:9',
+  })
+  await t.rejects(load('--address=:9', '--http2_address=127.0.0.1:9'), {
+    message: '--http2_address must be another address than address, got 127.0.0.1:9',
+  })
+  // These have the defaults of the RPC proxy and of the admin address.
+  for (const port of [8081, 8089])
+    t.match((await load(`--address=127.0.0.1:${port}`)).settings.address, { port })
 })

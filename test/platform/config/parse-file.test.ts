@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
@@ -112,7 +112,7 @@ t.test('every problem is told with file, line, column and reason', async (t) => 
     ['adress: :80', 'mx.yaml:1:1: unknown key "adress", did you mean "address"?'],
     [
       '\nzzzzzzzzzzz: 1',
-      /^mx\.yaml:2:1: unknown key "zzzzzzzzzzz", the keys are services, plugins, data_dir, address/,
+      /^mx\.yaml:2:1: unknown key "z+": 'mx api --help' lists the settings\. .* or with --config$/,
     ],
     ['workers: 1\nworkers: 2', 'mx.yaml:2:1: key "workers" stands here twice'],
     ['drain_timeout: 1s\ndrain-timeout: 2s', 'mx.yaml:2:1: key "drain_timeout" stands here twice'],
@@ -159,6 +159,7 @@ t.test('every problem is told with file, line, column and reason', async (t) => 
   for (const [text, problem] of cases)
     t.match(problemsOf(text)[0] ?? 'no problem', problem, JSON.stringify(text))
   t.equal(problemsOf('adress: 1\nworkers: x\nservices: 1').length, 3)
+  t.equal(problemsOf('zzzzzzzz: 1\nyyyyyyyy: 1')[1], 'mx.yaml:2:1: unknown key "yyyyyyyy"')
 })
 
 t.test('a file that cannot be read is named', async (t) => {
@@ -166,6 +167,11 @@ t.test('a file that cannot be read is named', async (t) => {
   await t.rejects(readConfig(file), {
     message: new RegExp(`^configuration file ${file} cannot be read: ENOENT`),
   })
+  symlinkSync('nowhere.yaml', file)
+  await t.rejects(readConfig(file), {
+    message: `configuration file ${file} cannot be read: it links to nowhere.yaml, which does not exist`,
+  })
+  rmSync(file)
   writeFileSync(file, 'workers: 3')
   t.equal(mergeSettings((await readConfig(file)).settings).workers, 3)
 })

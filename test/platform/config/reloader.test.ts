@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Configuration } from '../../../platform/config/load.ts'
 import { createReloader } from '../../../platform/config/reloader.ts'
+import type { Configuration } from '../../../platform/config/types.ts'
 import { NO_CONFIG } from '../../../platform/config/types.ts'
 import type { Log } from '../../../platform/process/log.ts'
 import { mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Configuration } from '../../../platform/config/load.ts'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
 import { findChanges } from '../../../platform/config/report-reload.ts'
+import type { Configuration } from '../../../platform/config/types.ts'
 import { mergeSettings } from '../../../platform/settings/sources.ts'
 
 function configure(yaml: string): Configuration {

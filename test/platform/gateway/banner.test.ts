@@ -33,7 +33,6 @@ t.test('the banner tells where it serves, what, and by which plugins', async (t)
     `
   mx 1.2.3 gateway on https://[::1]:8443
 
-  version    1.2.3
   handler    meta
   namespace  none
   registry   static

@@ -15,8 +15,8 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { createNatsBroker } from '../../../adapters/broker/nats.ts'
 import { parseNatsUrl } from '../../../adapters/nats/url.ts'
 import type { Message } from '../../../core/contracts/broker.ts'
-import type { Configuration } from '../../../platform/config/load.ts'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
+import type { Configuration } from '../../../platform/config/types.ts'
 import { type ConfigFile, NO_CONFIG } from '../../../platform/config/types.ts'
 import { type GatewayServer, startGatewayServer } from '../../../platform/gateway/gateway-server.ts'
 import { createLog } from '../../../platform/process/log.ts'
@@ -370,6 +370,33 @@ for (const listener of ['uws', 'node']) {
     },
   )
 }
+
+t.test('the third WebSocket of a client is 503 with max_client_websockets=2', async (t) => {
+  const backend = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+  await once(backend, 'listening')
+  t.teardown(() => {
+    for (const client of backend.clients) client.terminate()
+    backend.close()
+  })
+  const { port } = backend.address() as AddressInfo
+  const words = [
+    '--handler=web',
+    '--max_client_websockets=2',
+    '--backend',
+    `chat=127.0.0.1:${port}`,
+  ]
+  const { api } = await start(t, configure(words))
+  const connect = async (): Promise<number> => {
+    const socket = new WebSocket(`ws://127.0.0.1:${api.port}/chat`)
+    t.teardown(() => socket.terminate())
+    socket.on('error', () => {})
+    return Promise.race([
+      once(socket, 'open').then(() => 101),
+      once(socket, 'unexpected-response').then(([, response]) => response.statusCode),
+    ])
+  }
+  t.same([await connect(), await connect(), await connect()], [101, 101, 503])
+})
 
 t.test('close may be called again, during a drain too', async (t) => {
   const { api } = await start(t, configure([]))

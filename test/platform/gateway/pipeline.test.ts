@@ -27,7 +27,7 @@ async function open(t: Test, ...words: readonly string[]) {
 
 /** Where a path is led to, by the steps before the handler; empty: nowhere. */
 async function lead({ deciding, configuration }: Awaited<ReturnType<typeof open>>, path: string) {
-  const { chain, handlerOf } = await deciding.buildChain(configuration, planPlugins(configuration))
+  const chain = await deciding.buildChain(configuration, planPlugins(configuration))
   const x = new TestExchange({ path })
   x.begin(
     chain,
@@ -39,7 +39,7 @@ async function lead({ deciding, configuration }: Awaited<ReturnType<typeof open>
   } catch {
     return ''
   }
-  return `${handlerOf(x)} ${x.route?.service}`
+  return `${x.handler?.name} ${x.route?.service}`
 }
 
 const BACKEND = ['--backend', 'greeter=127.0.0.1:9001']

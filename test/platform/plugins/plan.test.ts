@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import t from 'tap'
-import type { Configuration } from '../../../platform/config/load.ts'
 import { parseConfig } from '../../../platform/config/parse-file.ts'
+import type { Configuration } from '../../../platform/config/types.ts'
 import { NO_CONFIG } from '../../../platform/config/types.ts'
 import { buildPlugins } from '../../../platform/plugins/build.ts'
 import {

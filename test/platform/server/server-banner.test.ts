@@ -68,6 +68,20 @@ t.test('suggests a command that a shell passes on, whatever the gateway listens 
     )
 })
 
+t.test('suggests a login to this server, whatever its RPC proxy listens on', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  for (const [host, port, commands] of [
+    ['0.0.0.0', 8081, 'mx login admin'],
+    ['127.0.0.1', 9081, 'mx env add local 127.0.0.1:9081 && mx login admin'],
+    ['10.0.0.1', 8081, 'mx env add local 10.0.0.1:8081 && mx login admin'],
+    ['::1', 8081, "mx env add local '[::1]:8081' && mx login admin"],
+  ] as const)
+    t.match(
+      formatServerBanner({ ...SERVER, proxyAddress: { host, port } }, configuration),
+      `  ${commands}\n`,
+    )
+})
+
 t.test('a log names the file of the first password, and never the password', async (t) => {
   const configuration = await configurationFrom(new Map(), {}, 'server')()
   const lines: string[] = []

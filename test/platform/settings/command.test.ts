@@ -5,8 +5,8 @@ import { parseConfig } from '../../../platform/config/parse-file.ts'
 import { listSettings } from '../../../platform/settings/command.ts'
 import { readEnvironment } from '../../../platform/settings/env.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
+import { formatAddress, parseBindAddress } from '../../../platform/settings/parse/address.ts'
 import { SettingsError } from '../../../platform/settings/sources.ts'
-import { formatAddress, parseAddress } from '../../../platform/settings/values.ts'
 
 function problemsOf(run: () => unknown): readonly string[] {
   try {
@@ -122,7 +122,7 @@ t.test('what does not go together is told with its source', async (t) => {
   t.match(await problemOf(['--registry=static']), /^--registry must be memory/)
   t.equal(
     await problemOf(['--proxy_address=:8080']),
-    `--proxy_address must be another address than address, got ${formatAddress(parseAddress(':8080'))}`,
+    `--proxy_address must be another address than address, got ${formatAddress(parseBindAddress(':8080'))}`,
   )
   t.equal(
     await problemOf(['--web_address', '127.0.0.1:1', '--proxy_address=127.0.0.1:1']),

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { createQuota } from '../../../core/limits/quota.ts'
-import { QUOTA_SETTINGS, toEventsQuota, toStoreQuotas } from '../../../platform/settings/quotas.ts'
-import { parseLimitOrAuto } from '../../../platform/settings/values.ts'
+import { SIZE_OR_AUTO } from '../../../platform/settings/parse/amount.ts'
+import { toEventsQuota, toStoreQuotas } from '../../../platform/settings/quotas.ts'
+import { QUOTA_SETTINGS } from '../../../platform/settings/table/quotas.ts'
 
 const { quotaStore, quotaConfig, quotaEvents, quotaPrograms } = QUOTA_SETTINGS
 
@@ -20,7 +21,7 @@ t.test(
   (t) => {
     const toLimits = (store: string, maxStore: string, texts: readonly string[]) => {
       const quotas = toStoreQuotas({
-        ...{ store, maxStoreBytes: parseLimitOrAuto(maxStore) },
+        ...{ store, maxStoreBytes: SIZE_OR_AUTO.parse([maxStore]) },
         ...{ quotaStore: quotaStore.parse(texts), quotaConfig: quotaConfig.parse(texts) },
       })
       return [quotas.store.limitOf('acme'), quotas.config.limitOf('acme')]

@@ -30,6 +30,7 @@ t.test('every setting has a default that its own check accepts', async (t) => {
   t.equal(settings.namespace, 'go.mx.api')
   t.equal(settings.drainTimeoutMs, 10_000)
   t.equal(settings.maxMessageBytes, 1024 * 1024)
+  t.equal(settings.maxClientWebSockets, 'auto')
   t.equal(settings.workers, 1)
   t.equal(settings.maxUnreadBytes, 'auto')
   t.equal(settings.maxBufferedBytes, 'auto')
@@ -255,8 +256,8 @@ t.test('a misspelt variable is named with what was meant, any other is left alon
   }
   const { store, registry } = SETTINGS
   t.same(findMisspelt(env), [
-    `unknown variable MX_STORE_ADDRESS: the address is part of MX_STORE (${store.form})`,
-    `unknown variable MX_REGISTRY_TLS_CA: certificates and keys are part of MX_REGISTRY (${registry.form})`,
+    `unknown variable MX_STORE_ADDRESS: the address is part of MX_STORE (${store.placeholder})`,
+    `unknown variable MX_REGISTRY_TLS_CA: certificates and keys are part of MX_REGISTRY (${registry.placeholder})`,
     'unknown variable MX_BALANCEE, did you mean MX_BALANCE?',
     'unknown variable MX_API_MAX_BODDY, did you mean MX_API_MAX_BODY?',
     'unknown variable MX_SERVER_ADRESS, did you mean MX_SERVER_ADDRESS?',

@@ -4,7 +4,7 @@ import { Upstream } from '../../../core/upstream/upstream.ts'
 import { toTarget } from '../../../plugins/auth/target.ts'
 import { createTestExchange } from '../../../sdk/testing.ts'
 
-t.test('what is asked for is an endpoint, a path, or an event', async (t) => {
+t.test('returns an endpoint, a path or an event as target', async (t) => {
   const createPool = () => {
     throw new Error('not called')
   }

@@ -3,7 +3,7 @@ import type { Exchange } from '../../../core/exchange.ts'
 import { findProxyError } from '../../../plugins/proxy-status/proxy-error.ts'
 import { runPlugin } from '../../../sdk/testing.ts'
 
-t.test('every kind of failure has a type of RFC 9209', async (t) => {
+t.test('maps every kind of failure to an error type of RFC 9209', async (t) => {
   const cases: readonly [
     kind: Exchange['failureKind'],
     said: string,

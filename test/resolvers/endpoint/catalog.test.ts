@@ -104,14 +104,14 @@ function tick(times: number): Promise<void> {
   })
 }
 
-t.test('what is registered already is known at once', async (t) => {
+t.test('knows registered services at once', async (t) => {
   const { catalog, changes } = open(t, createStaticRegistry([users, books]))
   t.equal(catalog.ready, undefined)
   t.same(list(catalog), ['ns.books Books.Get /books', 'ns.users Users.Get /users/*'])
   t.equal(changes(), 1)
 })
 
-t.test('services that come, change and go are followed', async (t) => {
+t.test('follows added, changed and removed services', async (t) => {
   const registry = createStaticRegistry([users])
   const { catalog, changes } = open(t, registry)
   registry.replace([users, books])
@@ -123,7 +123,7 @@ t.test('services that come, change and go are followed', async (t) => {
   t.equal(changes(), 5)
 })
 
-t.test('nodes that come and go change no route', async (t) => {
+t.test('ignores changes of nodes', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
   await registry.register?.({ ...users, nodes: [makeNode('127.0.0.1:1')] })
@@ -137,7 +137,7 @@ t.test('nodes that come and go change no route', async (t) => {
   t.same(list(catalog), [])
 })
 
-t.test('all versions of a service declare', async (t) => {
+t.test('lists routes of all versions of a service', async (t) => {
   const next = makeDeclaring('ns.users', { 'Users.Get': { path: '/v2/users' } }, 'next')
   const registry = createStaticRegistry([next, users])
   const { catalog } = open(t, registry)
@@ -146,29 +146,26 @@ t.test('all versions of a service declare', async (t) => {
   t.same(list(catalog), ['ns.users Users.Get /v2/users'])
 })
 
-t.test(
-  'a registry that answers later is waited for, and what it tells meanwhile counts',
-  async (t) => {
-    const { registry, answer, emit } = createSlow()
-    const { catalog, changes } = open(t, registry)
-    emit({ type: 'create', service: books })
-    emit({ type: 'delete', service: users })
-    t.same(list(catalog), [], 'not before the list')
-    await answer([users])
-    await catalog.ready
-    t.same(list(catalog), ['ns.books Books.Get /books'])
-    t.ok(changes() > 0)
-  },
-)
+t.test('applies watch events received before the first list', async (t) => {
+  const { registry, answer, emit } = createSlow()
+  const { catalog, changes } = open(t, registry)
+  emit({ type: 'create', service: books })
+  emit({ type: 'delete', service: users })
+  t.same(list(catalog), [], 'not before the list')
+  await answer([users])
+  await catalog.ready
+  t.same(list(catalog), ['ns.books Books.Get /books'])
+  t.ok(changes() > 0)
+})
 
-t.test('a registry that fails is told about once, and asked again until it answers', async (t) => {
+t.test('warns once about a failing registry and retries until it responds', async (t) => {
   const { registry, answer, fail, emit, asked } = createSlow()
   const { catalog, warnings } = open(t, registry)
   await fail()
   await catalog.ready
   catalog.sweep()
   await fail()
-  t.same(warnings, ['cannot list services, declared endpoints stay as they were: out of order'])
+  t.same(warnings, ['cannot list services, declared routes stay unchanged: out of order'])
   emit({ type: 'create', service: books })
   catalog.sweep()
   await answer([users])
@@ -179,7 +176,7 @@ t.test('a registry that fails is told about once, and asked again until it answe
   t.equal(list(catalog).length, 2)
 })
 
-t.test('a registry that throws, or never answers, fails too', async (t) => {
+t.test('treats an exception and a timeout of the registry as failures', async (t) => {
   const throwing: Registry = {
     name: 'throwing',
     getService: () => [],
@@ -196,7 +193,7 @@ t.test('a registry that throws, or never answers, fails too', async (t) => {
   t.match(warnings, [/cannot list services.*no answer within 1 ms/])
 })
 
-t.test('where there is no watch, services are listed again and again', async (t) => {
+t.test('lists services periodically without a watch', async (t) => {
   const { registry, answer, fail, asked } = createSlow(false)
   let now = 0
   const { catalog, changes, warnings } = open(t, registry, { listMs: 1, nowMs: () => now })
@@ -223,75 +220,69 @@ t.test('where there is no watch, services are listed again and again', async (t)
   t.equal(asked(), last, 'until it is closed')
 })
 
-t.test(
-  'routes outlast an outage of the registry, and its return with less than before',
-  async (t) => {
-    let now = 0
-    const { registry, answer, emit, outage } = createSlow()
-    const { catalog, changes, warnings } = open(t, registry, { nowMs: () => now })
-    await answer([users, books])
-    const both = list(catalog)
-    emit({ type: 'delete', service: books })
-    t.equal(list(catalog).length, 1, 'without an outage, what is gone is gone')
-    emit({ type: 'create', service: books })
+t.test('retains routes during a registry outage and after an incomplete recovery', async (t) => {
+  let now = 0
+  const { registry, answer, emit, outage } = createSlow()
+  const { catalog, changes, warnings } = open(t, registry, { nowMs: () => now })
+  await answer([users, books])
+  const both = list(catalog)
+  emit({ type: 'delete', service: books })
+  t.equal(list(catalog).length, 1, 'without an outage, what is gone is gone')
+  emit({ type: 'create', service: books })
 
-    outage(new Error('connection refused'))
-    now = 1e6
-    t.same(list(catalog), both)
-    emit({ type: 'delete', service: books })
-    emit({ type: 'delete', service: users })
-    outage(undefined)
-    t.same(list(catalog), both)
-    const before = changes()
-    emit({ type: 'create', service: { ...users, nodes: [] } })
-    emit({ type: 'update', service: makeDeclaring('ns.more', { 'More.Get': { path: '/more' } }) })
-    t.equal(list(catalog).length, 3, 'what is new is there at once')
-    t.equal(changes(), before + 1)
+  outage(new Error('connection refused'))
+  now = 1e6
+  t.same(list(catalog), both)
+  emit({ type: 'delete', service: books })
+  emit({ type: 'delete', service: users })
+  outage(undefined)
+  t.same(list(catalog), both)
+  const before = changes()
+  emit({ type: 'create', service: { ...users, nodes: [] } })
+  emit({ type: 'update', service: makeDeclaring('ns.more', { 'More.Get': { path: '/more' } }) })
+  t.equal(list(catalog).length, 3, 'what is new is there at once')
+  t.equal(changes(), before + 1)
 
-    now += 94_999
-    catalog.sweep()
-    t.equal(list(catalog).length, 3)
-    now += 1
-    catalog.sweep()
-    t.same(list(catalog), ['ns.more More.Get /more', 'ns.users Users.Get /users/*'])
-    t.equal(changes(), before + 2)
-    catalog.sweep()
-    t.equal(changes(), before + 2)
-    emit({ type: 'delete', service: users })
-    t.same(list(catalog), ['ns.more More.Get /more'], 'what is told after the outage is true')
-    t.same(warnings, [])
-  },
-)
+  now += 94_999
+  catalog.sweep()
+  t.equal(list(catalog).length, 3)
+  now += 1
+  catalog.sweep()
+  t.same(list(catalog), ['ns.more More.Get /more', 'ns.users Users.Get /users/*'])
+  t.equal(changes(), before + 2)
+  catalog.sweep()
+  t.equal(changes(), before + 2)
+  emit({ type: 'delete', service: users })
+  t.same(list(catalog), ['ns.more More.Get /more'], 'what is told after the outage is true')
+  t.same(warnings, [])
+})
 
-t.test('what is left out is told, of one service no more than ten times', async (t) => {
+t.test('warns about ignored declarations, at most ten times per service', async (t) => {
   const bad = Array.from({ length: 15 }, (_, i) => [`Bad.E${i}`, { path: 'nowhere' }] as const)
   const registry = createStaticRegistry([makeDeclaring('ns.bad', Object.fromEntries(bad)), users])
   const { catalog, warnings } = open(t, registry)
   t.equal(warnings.length, 11)
-  t.match(warnings[0], /endpoint "Bad.E0" of service ns.bad: path "nowhere" is left out/)
+  t.match(warnings[0], /endpoint "Bad.E0" of service ns.bad: ignored path "nowhere"/)
   t.equal(warnings[10], 'service ns.bad: 5 more problems with its endpoints')
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
   registry.replace([makeDeclaring('ns.bad', Object.fromEntries(bad))])
   t.equal(warnings.length, 11, 'and not again while it stays')
 })
 
-t.test(
-  'a handler that is none is told of a service without endpoints, and of the next one',
-  (t) => {
-    const plain = (handler: string): Service => ({
-      ...makeDeclaring('ns.shop', {}),
-      metadata: { handler },
-    })
-    const registry = createStaticRegistry([plain('poxy')])
-    const { warnings } = open(t, registry)
-    for (const handler of ['poxy', 'prxy', 'proxy']) registry.replace([plain(handler)])
-    t.match(warnings, [/there is no handler "poxy"/, /there is no handler "prxy"/])
-    t.equal(warnings.length, 2)
-    t.end()
-  },
-)
+t.test('warns about an unknown handler of a service without endpoints', (t) => {
+  const plain = (handler: string): Service => ({
+    ...makeDeclaring('ns.shop', {}),
+    metadata: { handler },
+  })
+  const registry = createStaticRegistry([plain('poxy')])
+  const { warnings } = open(t, registry)
+  for (const handler of ['poxy', 'prxy', 'proxy']) registry.replace([plain(handler)])
+  t.match(warnings, [/unknown handler "poxy"/, /unknown handler "prxy"/])
+  t.equal(warnings.length, 2)
+  t.end()
+})
 
-t.test('nothing is heard after it is closed', async (t) => {
+t.test('ignores events after close', async (t) => {
   const { registry, answer, emit } = createSlow()
   const { catalog, changes } = open(t, registry)
   catalog.close()

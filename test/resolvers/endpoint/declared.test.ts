@@ -7,7 +7,7 @@ function read(metadata: Record<string, string>): ReturnType<typeof readDeclared>
   return readDeclared(makeDeclaring('ns.users', { 'Users.Get': metadata }))
 }
 
-t.test('an endpoint declares its routes in its metadata', async (t) => {
+t.test('reads routes from the metadata of an endpoint', async (t) => {
   const { routes, problems } = read({
     path: '/users/{id}, ^/people/[^/]+$',
     method: 'get,PUT , patch',
@@ -30,12 +30,12 @@ t.test('an endpoint declares its routes in its metadata', async (t) => {
   t.same(problems, [])
 })
 
-t.test('without a path there is no route, and nothing to say about it', async (t) => {
+t.test('returns no route and no warning without a path', async (t) => {
   for (const metadata of [{}, { path: '' }, { path: ' , ' }, { method: 'NONSENSE', host: '^x$' }])
     t.same(read(metadata), { routes: [], problems: [] })
 })
 
-t.test('no method is any method, no host or * any host, no handler none', async (t) => {
+t.test('defaults to any method, any host and no handler', async (t) => {
   const hosts = [undefined, '', '*', 'a.example, *']
   for (const host of hosts) {
     const { routes } = read({ path: '/users', ...(host !== undefined && { host }) })
@@ -43,7 +43,7 @@ t.test('no method is any method, no host or * any host, no handler none', async 
   }
 })
 
-t.test('handlers have the names of the specification; http is proxy', async (t) => {
+t.test('accepts the handler names of the specification, and http for proxy', async (t) => {
   const rows: [string, string | undefined][] = [
     ['api', 'api'],
     ['rpc', 'rpc'],
@@ -60,15 +60,15 @@ t.test('handlers have the names of the specification; http is proxy', async (t) 
   }
 })
 
-t.test('an unknown handler is as none, and told', async (t) => {
+t.test('ignores an unknown handler with a warning', async (t) => {
   for (const handler of ['meta', '__proto__', 'RPC']) {
     const { routes, problems } = read({ path: '/users', handler })
     t.equal(routes[0]?.handler, undefined)
-    t.match(problems, [`there is no handler "${handler}"`])
+    t.match(problems, [`unknown handler "${handler}"`])
   }
 })
 
-t.test('an unknown handler of a service without endpoints is told', async (t) => {
+t.test('warns about an unknown handler of a service without endpoints', async (t) => {
   const plain = (handler: string): string[] => [
     ...readDeclared({
       name: 'shop',
@@ -79,34 +79,34 @@ t.test('an unknown handler of a service without endpoints is told', async (t) =>
     }).problems,
   ]
   t.same(plain('poxy'), [
-    'service shop: there is no handler "poxy", only api, event, http, proxy, rpc, web; served as if it asked for none',
+    'service shop: unknown handler "poxy", using the default; known are api, event, http, proxy, rpc, web',
   ])
   t.equal(plain('x'.repeat(9000))[0]!.length < 600, true, 'and the reason is short')
   for (const handler of ['proxy', 'web', '']) t.same(plain(handler), [])
 })
 
-t.test('the name to call it by may be another than its own', async (t) => {
+t.test('reads another endpoint name to call', async (t) => {
   t.equal(read({ path: '/users', endpoint: 'People.Find' }).routes[0]?.endpoint, 'People.Find')
   t.equal(read({ path: '/users', endpoint: '' }).routes[0]?.endpoint, 'Users.Get')
 })
 
-t.test('what cannot be served is left out with the reason; the rest stays', async (t) => {
+t.test('ignores invalid declarations with a reason and retains valid ones', async (t) => {
   const rows: [Record<string, string>, number, RegExp][] = [
     [
       { path: '/users,^/(a+)+$' },
       1,
-      /^endpoint "Users.Get" of service ns.users: path "\^\/\(a\+\)\+\$" is left out: of regular expressions only/,
+      /^endpoint "Users.Get" of service ns.users: ignored path "\^\/\(a\+\)\+\$": of regular expressions only/,
     ],
-    [{ path: 'users,/people' }, 1, /path "users" is left out: it must begin with \//],
-    [{ path: '/users', method: 'GET,FETCH' }, 0, /left out: "FETCH" is no HTTP method/],
-    [{ path: '/users', host: '^.*$' }, 0, /left out: host must be .* got "\^\.\*\$"/],
+    [{ path: 'users,/people' }, 1, /ignored path "users": it must begin with \//],
+    [{ path: '/users', method: 'GET,FETCH' }, 0, /ignored: "FETCH" is not an HTTP method/],
+    [{ path: '/users', host: '^.*$' }, 0, /ignored: host must be .* got "\^\.\*\$"/],
     [{ path: '/users', host: 'example.com:80' }, 0, /without port/],
-    [{ path: '/users', host: '*' + '.*.example.com' }, 0, /left out: host must be/],
-    [{ path: '/users', endpoint: 'a b' }, 0, /"a b" is no name of an endpoint/],
-    [{ path: '/users', endpoint: 'a'.repeat(300) }, 0, /no name of an endpoint/],
-    [{ path: '/a'.repeat(5000) }, 0, /path is longer than 8192 characters/],
-    [{ path: '/a,'.repeat(65) }, 0, /path lists more than 64/],
-    [{ path: `/${'é'.repeat(500)}` }, 0, /left out/],
+    [{ path: '/users', host: '*' + '.*.example.com' }, 0, /ignored: host must be/],
+    [{ path: '/users', endpoint: 'a b' }, 0, /invalid endpoint name "a b"/],
+    [{ path: '/users', endpoint: 'a'.repeat(300) }, 0, /invalid endpoint name/],
+    [{ path: '/a'.repeat(5000) }, 0, /path exceeds 8192 characters/],
+    [{ path: '/a,'.repeat(65) }, 0, /path has more than 64 elements/],
+    [{ path: `/${'é'.repeat(500)}` }, 0, /ignored/],
   ]
   for (const [metadata, routes, problem] of rows) {
     const declared = read(metadata)
@@ -117,7 +117,7 @@ t.test('what cannot be served is left out with the reason; the rest stays', asyn
   }
 })
 
-t.test('routes are in the order of the names of endpoints', async (t) => {
+t.test('sorts routes by endpoint name', async (t) => {
   const { routes } = readDeclared(
     makeDeclaring('ns.users', {
       'Users.B': { path: '/b1,/b2' },

@@ -36,7 +36,7 @@ function find(
   return typeof found === 'object' ? found.endpoint : found
 }
 
-t.test('a literal goes before a variable, a variable before **', async (t) => {
+t.test('prefers a literal to a variable, and a variable to **', async (t) => {
   const matcher = compile(['/**', '/users/**', '/users/{id}', '/users/me', '/*/me/x'])
   const rows: [string, string][] = [
     ['/users/me', '/users/me'],
@@ -51,7 +51,7 @@ t.test('a literal goes before a variable, a variable before **', async (t) => {
   for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
 })
 
-t.test('what begins more specifically is given up where it does not end right', async (t) => {
+t.test('backtracks from a more specific prefix that does not match to the end', async (t) => {
   const matcher = compile(['/a/b/c', '/a/*/d', '/*/b/e', '/*/*/*'])
   const rows: [string, string][] = [
     ['/a/b/c', '/a/b/c'],
@@ -63,7 +63,7 @@ t.test('what begins more specifically is given up where it does not end right', 
   t.equal(find(matcher, '/a/b'), undefined)
 })
 
-t.test('** is any number of segments, none included, and may have a tail', async (t) => {
+t.test('matches any number of segments with **, including none, before a tail', async (t) => {
   const matcher = compile(['/a/**/x', '/a/**/*/x', '/a/**/y/x', '/a/**', '/a'])
   const rows: [string, string | undefined][] = [
     ['/a', '/a'],
@@ -78,7 +78,7 @@ t.test('** is any number of segments, none included, and may have a tail', async
   for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
 })
 
-t.test('a verb is part of the template that has it, else of the last segment', async (t) => {
+t.test('matches a verb if a template has it, otherwise as part of the last segment', async (t) => {
   const matcher = compile(['/users/{id}:cancel', '/users/{id}', '/users/all:cancel', '/**:go'])
   const rows: [string, string | undefined][] = [
     ['/users/1:cancel', '/users/{id}:cancel'],
@@ -95,14 +95,14 @@ t.test('a verb is part of the template that has it, else of the last segment', a
   for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
 })
 
-t.test('literals match however the request encodes them', async (t) => {
+t.test('matches literals in any percent-encoding', async (t) => {
   const matcher = compile(['/caf%C3%A9/{x}'])
   for (const path of ['/caf%C3%A9/1', '/caf%c3%a9/1', '/c%61f%C3%A9/1'])
     t.equal(find(matcher, path), '/caf%C3%A9/{x}', path)
   t.equal(find(matcher, '/CAF%C3%A9/1'), undefined, 'but not in another letter case')
 })
 
-t.test('an endpoint without methods takes any; one that names the method goes first', async (t) => {
+t.test('matches any method without a list, after routes with the exact method', async (t) => {
   const matcher = compile([
     route('/a', { endpoint: 'any' }),
     route('/a', { endpoint: 'post', methods: ['POST'] }),
@@ -112,7 +112,7 @@ t.test('an endpoint without methods takes any; one that names the method goes fi
     t.equal(find(matcher, '/a', { method }), 'any')
 })
 
-t.test('where only the method is wrong, the methods that are right are told', async (t) => {
+t.test('returns the allowed methods if only the method differs', async (t) => {
   const matcher = compile([
     route('/a/b', { methods: ['PUT', 'GET'] }),
     route('/a/*', { methods: ['DELETE'] }),
@@ -126,7 +126,7 @@ t.test('where only the method is wrong, the methods that are right are told', as
   t.equal(find(matcher, '/a/c', { method: 'DELETE' }), '/a/*', 'and not remembered')
 })
 
-t.test('HEAD is served by what serves GET', async (t) => {
+t.test('matches HEAD by GET routes', async (t) => {
   const matcher = compile([
     route('/a', { endpoint: 'get', methods: ['GET'] }),
     route('/b', { endpoint: 'head', methods: ['HEAD'] }),
@@ -136,7 +136,7 @@ t.test('HEAD is served by what serves GET', async (t) => {
   t.equal(find(matcher, '/b', { method: 'HEAD' }), 'head')
 })
 
-t.test('a host goes before *.host with the longest name, then any', async (t) => {
+t.test('prefers an exact host to the longest *.host, and that to any', async (t) => {
   const matcher = compile([
     route('/a', { endpoint: 'any' }),
     route('/a', { endpoint: 'com', hosts: ['*.com'] }),
@@ -160,7 +160,7 @@ t.test('a host goes before *.host with the longest name, then any', async (t) =>
   for (const [host, endpoint] of rows) t.equal(find(matcher, '/a', { host }), endpoint, host)
 })
 
-t.test('the path decides before the host, the host before the method', async (t) => {
+t.test('compares path before host and host before method', async (t) => {
   const matcher = compile([
     route('/a', { endpoint: 'path' }),
     route('/*', { endpoint: 'host', hosts: ['x.org'] }),
@@ -171,7 +171,7 @@ t.test('the path decides before the host, the host before the method', async (t)
   t.equal(find(matcher, '/b', { host: 'x.org' }), 'any method')
 })
 
-t.test('only services inside the namespace are found', async (t) => {
+t.test('matches only services inside the namespace', async (t) => {
   const matcher = compile([
     route('/a', { endpoint: '1', service: 'one.users' }),
     route('/a', { endpoint: '2', service: 'two.users' }),
@@ -195,7 +195,7 @@ t.test('only services inside the namespace are found', async (t) => {
     t.equal(find(matcher, path, { namespace }), endpoint, `${path} in ${namespace}`)
 })
 
-t.test('of routes that differ in nothing the first one added is found', async (t) => {
+t.test('returns the route added first of equal ones', async (t) => {
   const matcher = compile([
     route('/{a}', { endpoint: 'first' }),
     route('/{b}', { endpoint: 'second' }),
@@ -204,7 +204,7 @@ t.test('of routes that differ in nothing the first one added is found', async (t
   t.equal(find(matcher, '/x'), 'first')
 })
 
-t.test('names of the language are names like others', async (t) => {
+t.test('treats names of Object.prototype as ordinary segments', async (t) => {
   const matcher = compile(['/constructor', '/__proto__/{x}'])
   t.equal(find(matcher, '/constructor'), '/constructor')
   t.equal(find(matcher, '/__proto__/1'), '/__proto__/{x}')
@@ -238,7 +238,7 @@ const request = fc.record({
   namespace: fc.constantFrom('ns', '', 'other', 'ns.v1', 'n'),
 })
 
-t.test('whatever the routes are, the answer is that of trying each of them', async (t) => {
+t.test('agrees with a naive matcher for random routes', async (t) => {
   let found = 0
   let wrongMethod = 0
   fc.assert(
@@ -268,7 +268,7 @@ t.test('whatever the routes are, the answer is that of trying each of them', asy
   t.ok(wrongMethod > toRuns(100), `${wrongMethod} methods wrong`)
 })
 
-t.test('however many routes there are, a request visits a few places', async (t) => {
+t.test('visits few nodes, independent of the number of routes', async (t) => {
   const visits = [10, 1000, 10_000].map((count) => {
     const matcher = compile(
       Array.from(
@@ -287,7 +287,7 @@ t.test('however many routes there are, a request visits a few places', async (t)
   t.same(visits, [6, 6, 6])
 })
 
-t.test('no set of routes, and no path, makes matching slow', async (t) => {
+t.test('bounds the visited nodes for any routes and paths', async (t) => {
   // Every combination of a literal and a variable, which a search could try one by one.
   const matcher = new EndpointMatcher()
   let refused = 0
@@ -313,7 +313,7 @@ t.test('no set of routes, and no path, makes matching slow', async (t) => {
   t.ok(most <= 1000, `${most} places visited`)
 })
 
-t.test('a route that is not taken in leaves the others as they were', async (t) => {
+t.test('leaves other routes unchanged after rejecting one', async (t) => {
   const matcher = new EndpointMatcher()
   const taken: EndpointRoute[] = []
   for (let bits = 0; bits < 2 ** 11; bits++) {
@@ -336,7 +336,7 @@ t.test('a route that is not taken in leaves the others as they were', async (t) 
   }
 })
 
-t.test('methods and hosts make a difference only where some route names them', async (t) => {
+t.test('depends on methods and hosts only if a route names them', async (t) => {
   const matcher = compile(['/a'])
   t.match(matcher, { byMethod: false, byHost: false })
   matcher.add(route('/b', { methods: ['GET'] }))

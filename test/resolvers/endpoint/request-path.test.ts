@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
 
-t.test('segments are decoded each for itself', async (t) => {
+t.test('decodes segments one by one', async (t) => {
   const rows: [string, string[], string][] = [
     ['/', [], ''],
     ['/users/42', ['users', '42'], ''],
@@ -17,7 +17,7 @@ t.test('segments are decoded each for itself', async (t) => {
     t.same(parseRequestPath(path), { segments, verb, malformed: false }, path)
 })
 
-t.test('what is no UTF-8, or may be read in two ways, is malformed', async (t) => {
+t.test('marks invalid UTF-8 and ambiguous characters as malformed', async (t) => {
   const segments = [
     ...['%', '%z1', '%ff', '%c0%ae', '%c0%af', '%e2%82', '%ed%a0%80', 'a%2fb', 'a%2Fb', 'a%5cb'],
     ...['%00', '%0d%0a', '%1f', '%7f', '%252f', '%25%32%66', '%2541'],
@@ -29,7 +29,7 @@ t.test('what is no UTF-8, or may be read in two ways, is malformed', async (t) =
   }
 })
 
-t.test('paths with empty or dot segments match nothing', async (t) => {
+t.test('returns undefined for empty and dot segments', async (t) => {
   for (const path of ['//', '/a//b', '/a/../b', '/a/%2e%2e', '/a/..;/b', '*', ''])
     t.equal(parseRequestPath(path), undefined, path)
 })

@@ -1,11 +1,11 @@
 import t from 'tap'
 import type { LocalService } from '../../../sdk/client/call-options.ts'
+import { internalsOf } from '../../../sdk/internal/internals.ts'
 import {
   addLocalNode,
   addLocalService,
   findLocalCaller,
   findLocalService,
-  setLocalService,
   toLocalService,
 } from '../../../sdk/internal/local-services.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
@@ -33,7 +33,7 @@ t.test('services are found by name, in the registry they are in, while they run'
 t.test('what is no service of this process cannot be called as one', async (t) => {
   const local = create('a')
   const service = {}
-  setLocalService(service, local)
+  internalsOf(service).local = local
   t.equal(toLocalService(service), local)
   t.throws(() => toLocalService({}), /must be services of this process/)
 })

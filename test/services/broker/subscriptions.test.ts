@@ -45,7 +45,7 @@ function open(
   const begin = async (whenSlow: 'drop-new' | 'end' = 'drop-new') => {
     let messages: AsyncIterableIterator<Message> | undefined
     await new Promise<void>((resolve) => {
-      messages = subscriptions.open('mx.a', { whenSlow }, ID, resolve)
+      messages = subscriptions.open('mx', 'mx.a', { whenSlow }, ID, resolve)
     })
     return messages!
   }
@@ -73,7 +73,7 @@ t.test('who subscribed gets messages in order, until it leaves', async (t) => {
 t.test('a subscriber that left before it began leaves nothing behind', async (t) => {
   const { subscriptions, subscribed } = open(t)
   let begun = 0
-  const messages = subscriptions.open('mx.a', {}, ID, () => {
+  const messages = subscriptions.open('mx', 'mx.a', {}, ID, () => {
     begun++
   })
   await messages.return!()
@@ -89,7 +89,7 @@ t.test('what the broker refuses, the stream says', async (t) => {
     },
   ]) {
     const { subscriptions } = open(t, {}, { subscribe })
-    const messages = subscriptions.open('mx.a', {}, ID, () => t.fail('it has not begun'))
+    const messages = subscriptions.open('mx', 'mx.a', {}, ID, () => t.fail('it has not begun'))
     await t.rejects(messages.next(), { code: 503, message: 'the broker cannot be reached' })
     t.equal(subscriptions.count(), 0)
   }
@@ -117,7 +117,7 @@ t.test('what does not fit is left out', async (t) => {
 t.test('there are so many at a time, and none once it is closed', async (t) => {
   const { subscriptions, begin } = open(t, { maxSubscribers: 1 })
   const messages = await begin()
-  t.throws(() => subscriptions.open('mx.a', {}, ID, () => {}), {
+  t.throws(() => subscriptions.open('mx', 'mx.a', {}, ID, () => {}), {
     code: 429,
     id: ID,
     message: 'there are 1 subscribers already',
@@ -125,5 +125,5 @@ t.test('there are so many at a time, and none once it is closed', async (t) => {
   const last = messages.next()
   subscriptions.close()
   await t.rejects(last, { code: 503, message: 'the broker is being stopped' })
-  t.throws(() => subscriptions.open('mx.a', {}, ID, () => {}), { code: 503, id: ID })
+  t.throws(() => subscriptions.open('mx', 'mx.a', {}, ID, () => {}), { code: 503, id: ID })
 })

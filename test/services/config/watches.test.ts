@@ -119,32 +119,6 @@ t.test('where changes may have been missed, what there is now is told', async (t
   t.equal(await next, '{"a":1}')
 })
 
-t.test('one watcher too many is 429, until one leaves', async (t) => {
-  const { watches, begin, stopped } = open(t, 1)
-  const first = await begin()
-  t.throws(() => watches.open({ namespace: 'mx', path: '' }, ID, () => {}), {
-    id: ID,
-    code: 429,
-    message: 'there are 1 watchers already',
-  })
-  await first.return!()
-  t.equal(stopped(), 1)
-  t.strictSame(await first.next(), { done: true, value: undefined })
-  await begin()
-  t.equal(watches.count(), 1)
-})
-
-t.test('a watcher that left before it began is not told, nor kept', async (t) => {
-  const { watches, stopped } = open(t)
-  let begun = 0
-  const events = watches.open({ namespace: 'mx', path: '' }, ID, () => {
-    begun++
-  })
-  await events.return!()
-  await new Promise(setImmediate)
-  t.strictSame([begun, stopped(), watches.count()], [0, 1, 0])
-})
-
 t.test('what cannot be read ends the stream with the reason', async (t) => {
   const { store, watches, begin } = open(t)
   const events = await begin()

@@ -104,3 +104,23 @@ t.test('a namespace has as many nodes as its quota says', async (t) => {
     message: /^quota_registrations of namespace acme is reached: 2 of 2 nodes in use; /,
   })
 })
+
+t.test('a namespace has at most 8 KiB for each node of its quota', async (t) => {
+  const quota = createQuota('quota_registrations', { limit: 1200, namespaces: {} })
+  const registry = await openPlatformRegistry(t, { quota })
+  const toRequest = (i: number, domain = 'acme') => ({
+    ...{ name: `s${i}`, nodes: toNodes(0).slice(0, 1), options: { domain } },
+    endpoints: toNodes(0).map((_, k) => ({ name: `S.E${k}`, metadata: fill(4) })),
+  })
+  const { taken, error } = await fillUp(registry, toRequest)
+  t.ok(taken > 40 && taken < 60, `${taken} were registered`)
+  t.match(error, {
+    code: 429,
+    message: /^quota_registrations of namespace acme is reached: 9\d{6}b of 9600kb in use; /,
+  })
+  const { call } = registry
+  t.same(await call('Register', toRequest(3)), {}, 'a heartbeat')
+  t.same(await call('Register', toRequest(taken, 'mx')), {}, 'namespace mx has no quota')
+  await call('Deregister', toRequest(0))
+  t.same(await call('Register', toRequest(taken)), {}, 'one that leaves makes room')
+})

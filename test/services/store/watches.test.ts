@@ -97,14 +97,6 @@ t.test('whoever leaves, also while waiting, is told no more', async (t) => {
   t.equal(stopped(), 1)
 })
 
-t.test('whoever leaves before it has begun leaves nothing behind', async (t) => {
-  const { watches, stopped } = open(t)
-  const events = watches.open(TARGET, ID, () => t.fail('it has begun'))
-  await events.return!()
-  while (stopped() === 0) await new Promise(setImmediate)
-  t.equal(watches.count(), 0)
-})
-
 t.test('what cannot be watched is told to the watcher', async (t) => {
   const store = {
     ...createStore(createMemoryStore()),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { FrameReader, type FrameReceiver } from '../../../core/rpc/ws/frame-reader.ts'
 import {
   CALL,
   CANCEL,
@@ -8,9 +9,9 @@ import {
   DATA,
   END,
   GOAWAY,
+  MESSAGE_MAX_BYTES,
   PAYLOAD_MAX_BYTES,
   REPLY,
-  readFrames,
   readU16,
   readU32,
   WINDOW_BYTES,
@@ -59,20 +60,20 @@ interface Frame {
   readonly payload: Bytes
 }
 
-function toFrames(message: Bytes): Frame[] {
+function toFrames(...messages: Bytes[]): Frame[] {
   const frames: Frame[] = []
-  const breach = readFrames(
-    message,
-    {
-      closed: false,
-      onFrame(type, flags, id, bytes, start, end) {
-        frames.push({ type, flags, id, payload: bytes.slice(start, end) })
-        return undefined
-      },
+  const receiver: FrameReceiver<Bytes> = {
+    closed: false,
+    onFrame(type, flags, id, bytes, start, end) {
+      frames.push({ type, flags, id, payload: bytes.slice(start, end) })
+      return undefined
     },
-    PAYLOAD_MAX_BYTES,
-  )
-  if (breach !== undefined) throw new Error(breach.reason)
+  }
+  const reader = new FrameReader(receiver, { allocate: (bytes) => new Uint8Array(bytes) })
+  for (const message of messages) {
+    const breach = reader.read(message)
+    if (breach !== undefined) throw new Error(breach.reason)
+  }
   return frames
 }
 
@@ -247,7 +248,7 @@ t.test('a stream gets credit for what was taken, and for nothing else', async (t
   t.same(sent, [], 'nothing was taken yet')
   for (let i = 0; i < 8; i++) await call.next()
   await turn()
-  const credit = sent.flatMap(toFrames).reduce((sum, { payload }) => sum + readU32(payload, 0), 0)
+  const credit = toFrames(...sent).reduce((sum, { payload }) => sum + readU32(payload, 0), 0)
   t.equal(credit, 8 * 32_768)
 })
 
@@ -267,7 +268,7 @@ t.test('a sender waits for credit, and ends its direction', async (t) => {
   call.end()
   await turn()
   t.same(
-    sent.flatMap(toFrames).map(({ type }) => type),
+    toFrames(...sent).map(({ type }) => type),
     [CALL, DATA, DATA, END],
   )
   await t.rejects(call.send(toBody({})), { code: 409 })
@@ -294,8 +295,9 @@ t.test('what is too long for a message is refused: 413, and the connection stays
   connection.call({ ...HELLO, body: new Uint8Array(room) })
   await both.send(toBody({}))
   await turn()
+  t.ok(sent.every(({ length }) => length <= MESSAGE_MAX_BYTES))
   t.same(
-    sent.flatMap(toFrames).map(({ type, id }) => [type, id]),
+    toFrames(...sent).map(({ type, id }) => [type, id]),
     [
       [CALL, 1],
       [CALL, 2],

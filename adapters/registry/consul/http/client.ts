@@ -3,6 +3,7 @@ import type { Agent, IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Consul from 'consul'
+import { toBackOffMs } from '../../../../lib/async/backoff.ts'
 import { explainTls } from '../../../../lib/net/tls-error-hint.ts'
 import { AnswerSink } from './bounded-response.ts'
 import { createConsulError, isConsulError, toAnswerError } from './errors.ts'
@@ -98,7 +99,7 @@ const AUTHORITIES = '?ca= or CONSUL_CACERT'
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
 /** How often a call is tried whose connection was one too many, or closed in this moment, and the pause before the third time. */
 const MAX_TRIES = 6
-const RETRY_MS = 20
+const RETRY = { minMs: 40, maxMs: 1000 }
 
 /**
  * The calls of Consul's HTTP API, by the library `consul`, which is loaded with the first of them.
@@ -201,7 +202,7 @@ export function createConsulClient({
           const { code = '', message, isPapi } = error as NodeJS.ErrnoException & { isPapi?: true }
           const crowded = isConsulError(error) ? error.crowded : STALE.has(code)
           if (crowded && i < tries && !closed) {
-            if (i > 1) await delay(RETRY_MS * 2 ** i)
+            if (i > 1) await delay(toBackOffMs(i - 1, RETRY))
             continue
           }
           if (isConsulError(error)) throw error

@@ -1,7 +1,7 @@
 import { readWorkerCount } from '../../../../core/limits/worker-count.ts'
 import { isServiceName } from '../../../../core/registry/service-name.ts'
 import { suggest } from '../../../../lib/text/did-you-mean.ts'
-import { hideSecret } from '../../../../lib/text/redact-url.ts'
+import { redactUrl } from '../../../../lib/text/redact.ts'
 import type { ConsulAddress } from './http-agent.ts'
 
 /** What a `consul://` text and the environment say. */
@@ -168,5 +168,5 @@ function toBare(host: string): string {
 
 /** Without what may be a token. */
 function toShown(text: string): string {
-  return JSON.stringify(hideSecret(text).slice(0, 200))
+  return JSON.stringify(redactUrl(text).slice(0, 200))
 }

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { LogLine, LogQuery } from '../../../../core/contracts/runtime.ts'
+import { untilAborted } from '../../../../lib/async/timeout.ts'
 import type { LogFiles, LogPlace } from './log-files.ts'
 import { parseRecord } from './log-record.ts'
 
@@ -10,9 +11,6 @@ const NOTHING = Buffer.alloc(0)
 /** Lines of a log, as {@link LogQuery} says. Whoever reads slower than the files are replaced misses those that are gone. */
 export async function* readLog(log: LogFiles, query: LogQuery): AsyncGenerator<LogLine> {
   const { lines, sinceMs = 0, follow, signal } = query
-  const aborted = new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
   await log.written()
   let at = lines === undefined ? { file: 0, offset: 0 } : await findLast(log, lines)
   for (;;) {
@@ -32,7 +30,7 @@ export async function* readLog(log: LogFiles, query: LogQuery): AsyncGenerator<L
     if (!follow || signal.aborted) return
     if (isBehind(log.end(), at)) continue
     if (log.isClosed()) return
-    await Promise.race([log.changed(), aborted])
+    await untilAborted(log.changed(), signal)
   }
 }
 

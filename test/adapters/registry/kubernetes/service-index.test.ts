@@ -5,7 +5,7 @@ import {
   type ServiceIndex,
 } from '../../../../adapters/registry/kubernetes/service-index.ts'
 import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
-import type { ApiObject } from '../../../fixtures/kubernetes-api.ts'
+import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeKubernetesService, makeSlice } from '../../../fixtures/kubernetes-objects.ts'
 
 interface Watched {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { toKubernetesService, toSlice } from '../../../../adapters/registry/kubernetes/objects.ts'
 import { toService } from '../../../../adapters/registry/kubernetes/to-service.ts'
 import type { Service } from '../../../../core/contracts/registry.ts'
-import type { ApiObject } from '../../../fixtures/kubernetes-api.ts'
+import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import {
   makeEndpoint,
   makeKubernetesService,

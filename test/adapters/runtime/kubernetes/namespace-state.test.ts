@@ -2,11 +2,8 @@ import t, { type Test } from 'tap'
 import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { toId } from '../../../../adapters/runtime/kubernetes/names.ts'
 import { createSpace, type Space } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
-import {
-  type ApiObject,
-  type KubernetesApi,
-  openKubernetesApi,
-} from '../../../fixtures/kubernetes-api.ts'
+import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
+import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }

@@ -19,7 +19,7 @@ async function isOpen(port: number): Promise<boolean> {
 }
 
 for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-  t.test(`an agent ends with the process that started it, by ${signal}`, async (t) => {
+  t.test(`ends an agent with the process that started it, by ${signal}`, async (t) => {
     const program = skipUnless(t, 'consul')
     if (program === undefined) return
     const script = new URL('../../../fixtures/agent-process.ts', import.meta.url)

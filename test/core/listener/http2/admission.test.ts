@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { Step } from '../../../../core/chain.ts'
 import { bodyMemory } from '../../../../core/limits/memory-budget.ts'
 import { createNodeListener } from '../../../../core/listener/node/listener.ts'
+import { FRAME, Http2Raw, toFrame, toRequest } from '../../../fixtures/http2-raw.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 
@@ -88,4 +89,22 @@ t.test('rejects the largest waiting requests when their bodies exceed max_buffer
   )
   t.same([...new Set(all)].sort(), [200, 'REFUSED_STREAM'])
   await until(() => bodyMemory.usedBytes === 0)
+})
+
+t.test('ends each connection whose waiting requests are taken back beyond the limit', async (t) => {
+  const { port, gateway } = await open(t, 0, (x) => x.reply(200, ''))
+  const clients = Array.from({ length: 10 }, () => new Http2Raw(port))
+  t.teardown(() => {
+    for (const raw of clients) raw.destroy()
+  })
+  const cancel = Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL])
+  for (const raw of clients)
+    for (let i = 0; i < 400; i++)
+      raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/')), cancel))
+  const reasons = clients.map(async (raw) => {
+    const { payload } = await raw.until(({ type }) => type === FRAME.GOAWAY)
+    return payload.readUInt32BE(4)
+  })
+  t.same(new Set(await Promise.all(reasons)), new Set([constants.NGHTTP2_ENHANCE_YOUR_CALM]))
+  await until(() => gateway.inFlight === 0)
 })

@@ -38,8 +38,9 @@ t.test('one client takes at most a quarter of the memory with unfinished message
     [24 * GIB, 16 * MIB, 361],
     [512 * MIB, 16 * MIB, 16],
   ] as const) {
-    t.equal(toClientSocketsMax(message, memory), sockets)
+    t.equal(toClientSocketsMax('auto', message, memory), sockets)
     const bytes = sockets * toPayloadMaxBytes(message)
+    t.equal(toClientSocketsMax(2, message, memory), 2, 'a number is the limit')
     if (sockets > 16) t.ok(bytes <= memory / 4, `${bytes} of ${memory}`)
   }
   t.end()

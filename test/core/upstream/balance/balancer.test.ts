@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import type { BalanceOptions } from '../../../../core/upstream/balance/balancer.ts'
+import type { BalanceOptions } from '../../../../core/upstream/balance/policy.ts'
 import { createRandomBits } from '../../../../core/upstream/balance/weighted.ts'
 import type { UpstreamNode } from '../../../../core/upstream/node-health.ts'
 import { TestExchange } from '../../../../sdk/testing.ts'

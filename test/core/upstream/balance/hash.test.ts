@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { BalanceOptions, HashSource } from '../../../../core/upstream/balance/balancer.ts'
+import type { BalanceOptions, HashSource } from '../../../../core/upstream/balance/policy.ts'
 import { TestExchange } from '../../../../sdk/testing.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 import { makeUpstream } from '../../../fixtures/services.ts'

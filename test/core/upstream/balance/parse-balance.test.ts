@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { BalanceOptions } from '../../../../core/upstream/balance/balancer.ts'
 import { parseBalance } from '../../../../core/upstream/balance/parse-balance.ts'
+import type { BalanceOptions } from '../../../../core/upstream/balance/policy.ts'
 
 t.test('every form of the grammar is read', async (t) => {
   const cases: [string, BalanceOptions][] = [

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createProgress } from '../../../../domain/events/log/ack-cursor.ts'
 
-t.test('what is done in order needs no memory', (t) => {
+t.test('needs no memory for acknowledgements in order', (t) => {
   const progress = createProgress(10)
   for (const sequence of [11, 12, 13]) t.equal(progress.finish(sequence), true)
   t.equal(progress.acked, 13)
@@ -9,7 +9,7 @@ t.test('what is done in order needs no memory', (t) => {
   t.end()
 })
 
-t.test('what is done ahead waits for what is before it', (t) => {
+t.test('retains acknowledgements ahead of the cursor', (t) => {
   const progress = createProgress(0)
   for (const sequence of [3, 5, 2]) t.equal(progress.finish(sequence), true)
   t.equal(progress.acked, 0)
@@ -28,7 +28,7 @@ t.test('what is done ahead waits for what is before it', (t) => {
   t.end()
 })
 
-t.test('skipping forgets what is behind, and joins what follows', (t) => {
+t.test('skip drops earlier acknowledgements and joins those that follow', (t) => {
   const progress = createProgress(0, [3, 8, 10])
   progress.skipTo(7)
   t.equal(progress.acked, 8)

@@ -14,7 +14,7 @@ function waitFor(begin: (done: () => void) => void): Promise<void> {
   })
 }
 
-t.test('what is held is free once its time is over', async (t) => {
+t.test('releases an event in flight after its timeout', async (t) => {
   const holder = { ackWaitMs: 20 }
   const startMs = performance.now()
   await waitFor((done) => {
@@ -27,7 +27,7 @@ t.test('what is held is free once its time is over', async (t) => {
   t.ok(performance.now() - startMs >= 20)
 })
 
-t.test('what is let go of is free after a delay, or when its owner says so', async (t) => {
+t.test('releases a rejected event after a delay or on request of its owner', async (t) => {
   const freed: number[] = []
   await waitFor((done) => {
     const onFree = ({ sequence, holder }: InFlightEvent): void => {
@@ -41,7 +41,7 @@ t.test('what is let go of is free after a delay, or when its owner says so', asy
   t.strictSame(freed, [2])
 })
 
-t.test('a delivery tells what becomes of it', (t) => {
+t.test('reports the outcome of a delivery', (t) => {
   const calls: unknown[] = []
   const held = new InFlightEvent(3, 2, { ackWaitMs: 60_000 }, () => {})
   t.teardown(() => held.letGo(0))

@@ -24,7 +24,7 @@ const makeGroup = (text: { value: string | undefined }) => ({
   format: () => (text.value === undefined ? undefined : Buffer.from(text.value)),
 })
 
-t.test('a group is saved once a turn, as it is by then, together with others', async (t) => {
+t.test('saves the latest state of a group once per tick, together with others', async (t) => {
   const { saver, next } = open()
   const text = { value: 'one' }
   const group = makeGroup(text)
@@ -49,7 +49,7 @@ t.test('a group is saved once a turn, as it is by then, together with others', a
   await saver.drained()
 })
 
-t.test('a group that is over is not saved', async (t) => {
+t.test('does not save a deleted group', async (t) => {
   const { saver, next } = open()
   await saver.save(TOPIC, 'a', makeGroup({ value: undefined }))
   const saved = saver.save(TOPIC, 'b', makeGroup({ value: 'b' }))

@@ -5,7 +5,7 @@ import { toRuns } from '../../../fixtures/property-runs.ts'
 
 const offset = fc.integer({ min: 1, max: 11_000 })
 
-t.test('a state is what it was', (t) => {
+t.test('decodes an encoded state', (t) => {
   fc.assert(
     fc.property(
       fc.maxSafeNat(),
@@ -30,14 +30,14 @@ t.test('a state is what it was', (t) => {
   t.end()
 })
 
-t.test('most states are short', (t) => {
+t.test('encodes common states in few bytes', (t) => {
   const state = { acked: 1e9, ahead: [], sinceMs: undefined, attempts: new Map() }
   t.equal(formatGroupState(state).length, 21)
   t.equal(formatGroupState({ ...state, ahead: [1e9 + 10_000] }).length, 21 + 1250)
   t.end()
 })
 
-t.test('a state of another version is refused', (t) => {
+t.test('rejects a state of another version', (t) => {
   const state = formatGroupState({ acked: 1, ahead: [], sinceMs: undefined, attempts: new Map() })
   state[0] = 9
   t.throws(() => parseGroupState(state), {

@@ -34,30 +34,27 @@ function toPairs(deliveries: readonly EventDelivery[]): [number, number][] {
   return deliveries.map(({ event, attempt }) => [event.sequence, attempt])
 }
 
-t.test(
-  'it goes on where it was, with what was done and how often the rest was pulled',
-  async (t) => {
-    const { member, state } = open(t, [1, 2, 3, 4, 5], {
-      acked: 1,
-      ahead: [3],
-      attempts: new Map([[4, 2]]),
-    })
-    t.strictSame(state().attempts, new Map([[4, 2]]), 'what was not pulled since is not forgotten')
-    const deliveries = await member.pull(10, MUCH)
-    t.strictSame(toPairs(deliveries), [
-      [2, 1],
-      [4, 3],
-      [5, 1],
-    ])
-    deliveries[2]!.ack()
-    t.match(state(), { acked: 1, ahead: [3, 5] })
-    deliveries[0]!.ack()
-    t.match(state(), { acked: 3, ahead: [5] })
-  },
-)
+t.test('restores cursor, acknowledgements and delivery counts', async (t) => {
+  const { member, state } = open(t, [1, 2, 3, 4, 5], {
+    acked: 1,
+    ahead: [3],
+    attempts: new Map([[4, 2]]),
+  })
+  t.strictSame(state().attempts, new Map([[4, 2]]), 'what was not pulled since is not forgotten')
+  const deliveries = await member.pull(10, MUCH)
+  t.strictSame(toPairs(deliveries), [
+    [2, 1],
+    [4, 3],
+    [5, 1],
+  ])
+  deliveries[2]!.ack()
+  t.match(state(), { acked: 1, ahead: [3, 5] })
+  deliveries[0]!.ack()
+  t.match(state(), { acked: 3, ahead: [5] })
+})
 
 t.test(
-  'counts of what is pulled again are kept, those of first attempts once it is left',
+  'saves counts of redelivered events at once, those of first deliveries when the member leaves',
   async (t) => {
     const { group, member, state, saves } = open(t, [1, 2])
     const [first] = await member.pull(2, MUCH)
@@ -79,7 +76,7 @@ t.test(
   },
 )
 
-t.test('one that is never done does not let what is remembered grow', async (t) => {
+t.test('memory stays bounded when an event is never acknowledged', async (t) => {
   const times = Array.from({ length: 10_100 }, (_, i) => i)
   const { member, state } = open(t, times)
   let first: EventDelivery | undefined
@@ -104,7 +101,7 @@ t.test('one that is never done does not let what is remembered grow', async (t) 
   t.match(state(), { acked: 10_000, ahead: [] })
 })
 
-t.test('what retention has removed is done with', async (t) => {
+t.test('treats events removed by retention as acknowledged', async (t) => {
   const { log, member, state } = open(t, [1, 2, 3, 4, 5, 6])
   const [one, two] = await member.pull(3, MUCH)
   two!.nack(0)
@@ -119,7 +116,7 @@ t.test('what retention has removed is done with', async (t) => {
   t.equal(state().attempts.size, 0)
 })
 
-t.test('what is passed over by time is done with, a part at a time', async (t) => {
+t.test('skips events before the start time in batches', async (t) => {
   const { log, group, member, state } = open(t, [], { sinceMs: 100 })
   log.add(200, ...Array.from({ length: 3500 }, (_, i) => i % 100), 150)
   t.strictSame(toPairs(await member.pull(1, MUCH)), [[1, 1]])
@@ -134,7 +131,7 @@ t.test('what is passed over by time is done with, a part at a time', async (t) =
   t.strictSame(toPairs(await waiting), [[3504, 1]])
 })
 
-t.test('who leaves sets free what it has, for those who wait', async (t) => {
+t.test('releases events of a leaving member to waiting members', async (t) => {
   const { group, member } = open(t, [1, 2])
   await member.pull(2, MUCH)
   const other = group.join(LONG_MS)
@@ -147,7 +144,7 @@ t.test('who leaves sets free what it has, for those who wait', async (t) => {
   t.strictSame(await member.pull(5, MUCH), [])
 })
 
-t.test('each member has its own time', async (t) => {
+t.test('applies the start time of each member', async (t) => {
   const { group, member } = open(t, [1, 2])
   const short = group.join(30)
   await member.pull(1, MUCH)
@@ -157,7 +154,7 @@ t.test('each member has its own time', async (t) => {
   clearInterval(alive)
 })
 
-t.test('once it has failed, nothing comes and nothing is kept', async (t) => {
+t.test('delivers and saves nothing after a failure', async (t) => {
   const { group, member, saves } = open(t, [1])
   const [delivery] = await member.pull(1, MUCH)
   const waiting = t.rejects(member.pull(1, MUCH), { message: 'gone' })

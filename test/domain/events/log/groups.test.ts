@@ -17,7 +17,7 @@ function open(times: readonly number[] = [1, 2, 3]) {
   }
 }
 
-t.test('a group is kept before its first member has it', async (t) => {
+t.test('saves a group before its first member receives it', async (t) => {
   const { log, adapter, state } = open()
   const joining = [adapter.join(LOG_TOPIC, GROUP), adapter.join(LOG_TOPIC, GROUP)]
   t.equal(log.states.size, 0)
@@ -26,7 +26,7 @@ t.test('a group is kept before its first member has it', async (t) => {
   await joining[0]
 })
 
-t.test('a group that cannot be kept has no members', async (t) => {
+t.test('adds no member to a group that cannot be saved', async (t) => {
   const { log, adapter } = open()
   log.failure = new Error('full')
   await t.rejects(async () => adapter.join(LOG_TOPIC, GROUP), { message: 'full' })
@@ -35,7 +35,7 @@ t.test('a group that cannot be kept has no members', async (t) => {
   t.equal((await member.pull(5, MUCH)).length, 1, 'it begins anew')
 })
 
-t.test('an acknowledgement settles once it is kept, and is told when it is not', async (t) => {
+t.test('resolves an acknowledgement once it is saved, and rejects if saving fails', async (t) => {
   const { log, adapter, state } = open()
   const member = await adapter.join(LOG_TOPIC, GROUP)
   const [one, two] = await member.pull(5, MUCH)
@@ -51,7 +51,7 @@ t.test('an acknowledgement settles once it is kept, and is told when it is not',
   t.equal(state().acked, 2)
 })
 
-t.test('a group without members is not loaded, and goes on when it is named again', async (t) => {
+t.test('unloads a group without members and continues when it is named again', async (t) => {
   const { adapter, state } = open()
   const first = await adapter.join(LOG_TOPIC, GROUP)
   const [one] = await first.pull(2, MUCH)
@@ -71,7 +71,7 @@ t.test('a group without members is not loaded, and goes on when it is named agai
   )
 })
 
-t.test('who joins while the last member leaves has the same group', async (t) => {
+t.test('joins the same group while its last member leaves', async (t) => {
   const { adapter } = open()
   const first = await adapter.join(LOG_TOPIC, GROUP)
   const [one] = await first.pull(1, MUCH)
@@ -82,7 +82,7 @@ t.test('who joins while the last member leaves has the same group', async (t) =>
   t.equal((await second.pull(1, MUCH))[0]!.event.sequence, 2)
 })
 
-t.test('whoever names a deleted group again begins a new one, at any time', async (t) => {
+t.test('starts a new group after a deletion at any time', async (t) => {
   const { adapter, state } = open()
   const first = await adapter.join(LOG_TOPIC, GROUP)
   for (const delivery of await first.pull(5, MUCH)) await delivery.ack()
@@ -96,7 +96,7 @@ t.test('whoever names a deleted group again begins a new one, at any time', asyn
   t.same(await adapter.listGroups!(LOG_TOPIC), [{ name: 'g', acked: 0, pending: 3 }])
 })
 
-t.test('a group begins behind what is there, with a sequence, or with a time', async (t) => {
+t.test('starts a group at the end, at a sequence, or at a time', async (t) => {
   const { adapter } = open([10, 30, 20])
   for (const [start, acked] of [
     [{}, 3],
@@ -117,7 +117,7 @@ t.test('a group begins behind what is there, with a sequence, or with a time', a
   }
 })
 
-t.test('closed, it has kept what was pulled', async (t) => {
+t.test('close saves delivered events', async (t) => {
   const { adapter, state } = open()
   const member = await adapter.join(LOG_TOPIC, GROUP)
   const [one] = await member.pull(1, MUCH)

@@ -28,7 +28,7 @@ function makeLog(times: readonly number[], bytes = 100) {
   return { end, readMark: (sequence: number) => marks[sequence - 1]! }
 }
 
-t.test('nothing of a mark falls, whatever clocks and timestamps do', (t) => {
+t.test('marks never decrease, for any clocks and timestamps', (t) => {
   const first = makeEvent(50, 10)
   const mark = toMark(NO_EVENTS, first, 1000)
   t.strictSame(mark, { storedMs: 1000, highestMs: 50, startBytes: 0 })
@@ -42,14 +42,14 @@ t.test('nothing of a mark falls, whatever clocks and timestamps do', (t) => {
   t.end()
 })
 
-t.test('the size of an event counts payload and metadata', (t) => {
+t.test('counts payload and metadata in the size of an event', (t) => {
   const event = { ...makeEvent(1, 10), metadata: { ab: 'cde' } }
   t.equal(sizeOfContent(event), 15)
   t.ok(sizeOfEvent(event) > 15)
   t.end()
 })
 
-t.test('the first sequence for which something holds is found', (t) => {
+t.test('finds the first sequence that satisfies a condition', (t) => {
   for (let first = 1; first < 5; first++)
     for (let last = first - 1; last < 10; last++)
       for (let border = first; border <= last + 1; border++)
@@ -60,7 +60,7 @@ t.test('the first sequence for which something holds is found', (t) => {
   t.end()
 })
 
-t.test('what is too old goes', (t) => {
+t.test('removes events by age', (t) => {
   const { end, readMark } = makeLog([10, 20, 30, 30, 40])
   const keep = (first: number, maxAgeMs: number, now: number) =>
     toRetention(first, end, readMark, { maxAgeMs, maxBytes: 0 }, now)
@@ -73,7 +73,7 @@ t.test('what is too old goes', (t) => {
   t.end()
 })
 
-t.test('what is too much goes, but the newest event', (t) => {
+t.test('removes events by size, except the newest one', (t) => {
   const { end, readMark } = makeLog([1, 1, 1, 1])
   const size = end.bytes / 4
   const keep = (maxBytes: number) =>
@@ -86,7 +86,7 @@ t.test('what is too much goes, but the newest event', (t) => {
   t.end()
 })
 
-t.test('so much goes at a time', (t) => {
+t.test('limits the number of events removed at once', (t) => {
   const { end, readMark } = makeLog(Array.from({ length: 2500 }, () => 1))
   const retention = { maxAgeMs: 0, maxBytes: 1 }
   t.strictSame(toRetention(1, end, readMark, retention, 1), { first: 1001, more: true })

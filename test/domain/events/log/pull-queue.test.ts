@@ -22,14 +22,14 @@ function open() {
   }
 }
 
-t.test('what is there is taken at once', async (t) => {
+t.test('returns available events at once', async (t) => {
   const { pulls, give } = open()
   give(1, 2, 3)
   t.strictSame(await pulls.pull('a', 2, 1), [1, 2])
   t.strictSame(await pulls.pull('a', 2, 1), [3])
 })
 
-t.test('who has waited longest is the first to get something', async (t) => {
+t.test('serves the oldest pull first', async (t) => {
   const { pulls, give } = open()
   const all = ['a', 'b', 'c'].map((member) => pulls.pull(member, 2, 1))
   give(1, 2, 3)
@@ -39,7 +39,7 @@ t.test('who has waited longest is the first to get something', async (t) => {
   t.strictSame(await all[2], [4])
 })
 
-t.test('who comes does not get ahead of who waits', async (t) => {
+t.test('queues a new pull behind pending ones', async (t) => {
   const { pulls, give } = open()
   const first = pulls.pull('a', 1, 1)
   const second = pulls.pull('b', 1, 1)
@@ -47,7 +47,7 @@ t.test('who comes does not get ahead of who waits', async (t) => {
   t.strictSame(await Promise.all([first, second]), [[1], [2]])
 })
 
-t.test('who leaves gets nothing, the others go on waiting', async (t) => {
+t.test('removes a leaving member without affecting others', async (t) => {
   const { pulls, give } = open()
   const [a, b] = [pulls.pull('a', 1, 1), pulls.pull('b', 1, 1)]
   pulls.leave('a')
@@ -56,7 +56,7 @@ t.test('who leaves gets nothing, the others go on waiting', async (t) => {
   t.strictSame(await b, [1])
 })
 
-t.test('what fails is told to who pulls', async (t) => {
+t.test('reports a failure to the pulling member', async (t) => {
   const { pulls, give, fail } = open()
   const waiting = pulls.pull('a', 1, 1)
   const rejected = t.rejects(waiting, { message: 'broken' })

@@ -36,7 +36,7 @@ function makeReader(times: readonly number[], first = 1) {
 
 const ALL = { from: 1, limit: 1e6, maxBytes: 1e9 }
 
-t.test('a slice ends where nothing more may be read', (t) => {
+t.test('ends a slice at the end of readable events', (t) => {
   const reader = makeReader([1, 2, 3, 4, 5])
   const read = (range: object) => {
     const { events, end, next } = readSlice(reader, { ...ALL, ...range })
@@ -50,7 +50,7 @@ t.test('a slice ends where nothing more may be read', (t) => {
   t.end()
 })
 
-t.test('what is removed is not looked for', (t) => {
+t.test('skips removed events', (t) => {
   const reader = makeReader([1, 2, 3, 4, 5], 4)
   const { events, end, next } = readSlice(reader, { ...ALL, limit: 1 })
   t.strictSame([events[0]!.sequence, end, next], [4, 5, 5])
@@ -58,7 +58,7 @@ t.test('what is removed is not looked for', (t) => {
   t.end()
 })
 
-t.test('a time is searched for', (t) => {
+t.test('seeks by time', (t) => {
   const times = Array.from({ length: 5000 }, (_, i) => i)
   const reader = makeReader(times)
   const { events } = readSlice(reader, { ...ALL, sinceMs: 4990 })
@@ -72,7 +72,7 @@ t.test('a time is searched for', (t) => {
   t.end()
 })
 
-t.test('so many events are looked at in one go', (t) => {
+t.test('limits the number of events scanned per slice', (t) => {
   const reader = makeReader([10_000, ...Array.from({ length: 3000 }, (_, i) => i)])
   const { events, end, next } = readSlice(reader, { ...ALL, sinceMs: 9000 })
   t.equal(events.length, 1)

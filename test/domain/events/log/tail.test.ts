@@ -18,7 +18,7 @@ const toSequences = (deliveries: readonly EventDelivery[]) =>
     return event.sequence
   })
 
-t.test('every event comes once, in order', async (t) => {
+t.test('delivers every event once, in order', async (t) => {
   const { log, tail, member } = open([1, 2, 3, 4], 2)
   t.strictSame(toSequences(await member.pull(2, MUCH)), [2, 3])
   t.strictSame(toSequences(await member.pull(2, MUCH)), [4])
@@ -28,7 +28,7 @@ t.test('every event comes once, in order', async (t) => {
   t.strictSame(toSequences(await next), [5, 6])
 })
 
-t.test('it begins where it should, also when that is not there yet', async (t) => {
+t.test('starts at the requested position, even in the future', async (t) => {
   const { log, tail, member } = open([1], 3)
   const next = member.pull(5, MUCH)
   log.add(2)
@@ -38,13 +38,13 @@ t.test('it begins where it should, also when that is not there yet', async (t) =
   t.strictSame(toSequences(await next), [3])
 })
 
-t.test('what is passed over by time may be much', async (t) => {
+t.test('skips many events before the start time', async (t) => {
   const { member } = open([100, ...Array.from({ length: 3000 }, () => 1), 50], 1, 50)
   t.strictSame(toSequences(await member.pull(5, MUCH)), [1])
   t.strictSame(toSequences(await member.pull(5, MUCH)), [3002])
 })
 
-t.test('there is nothing to acknowledge', async (t) => {
+t.test('requires no acknowledgement', async (t) => {
   const { member } = open([1, 2])
   const [delivery] = await member.pull(1, MUCH)
   delivery!.ack()
@@ -52,7 +52,7 @@ t.test('there is nothing to acknowledge', async (t) => {
   t.strictSame(toSequences(await member.pull(1, MUCH)), [2])
 })
 
-t.test('who leaves gets nothing more', async (t) => {
+t.test('delivers nothing after leaving', async (t) => {
   const { log, tail, member } = open([])
   const next = member.pull(1, MUCH)
   t.equal(tail.size, 1)

@@ -27,7 +27,7 @@ const FULL: Service = {
   endpoints: [ENDPOINT],
 }
 
-t.test('an entry holds what is known of all versions, but not where they run', (t) => {
+t.test('contains all versions but no node addresses', (t) => {
   const entry = formatVersions([FULL, makeService('greeter', ['127.0.0.1:2'], 'v1')])
   t.notMatch(entry, '127.0.0.1')
   const node = makeNode('peer:1')
@@ -38,7 +38,7 @@ t.test('an entry holds what is known of all versions, but not where they run', (
   t.end()
 })
 
-t.test('what was sent as an entry is read as the same entry', (t) => {
+t.test('decodes an encoded entry', (t) => {
   const entry = formatVersions([FULL, makeService('greeter', [], 'v1')])
   t.equal(readVersions(JSON.parse(entry), 'entry'), entry)
   const more = [{ version: 'v', metadata: {}, endpoints: [{ name: 'A.B', x: 1 }], nodes: [1] }]
@@ -46,7 +46,7 @@ t.test('what was sent as an entry is read as the same entry', (t) => {
   t.end()
 })
 
-t.test('what is wrong with an entry is named', (t) => {
+t.test('names what is wrong with an entry', (t) => {
   const version = { version: 'v', metadata: {}, endpoints: [] }
   const wrong: [value: unknown, message: string][] = [
     [undefined, 'e must be a list of versions'],
@@ -68,7 +68,7 @@ t.test('what is wrong with an entry is named', (t) => {
   t.end()
 })
 
-t.test('a service is told of when peers can call it', (t) => {
+t.test('advertises a service when peers can call it', (t) => {
   const plain = makeService('shop', ['127.0.0.1:1'])
   const speaks = (protocol: string) => makeService('shop', [makeNode('a:1', { protocol })])
   t.notOk(isCallable([]))
@@ -82,7 +82,7 @@ t.test('a service is told of when peers can call it', (t) => {
   t.end()
 })
 
-t.test('the entry of a server', (t) => {
+t.test('reads the entry of a server', (t) => {
   const server = { address: 'mx://a:1', peers: ['b', 'c'] }
   const entry = formatServer(server)
   t.strictSame(parseServer(entry), server)

@@ -26,7 +26,7 @@ const A1 = makeService('a', ['h:1'], 'v1')
 const A2 = makeService('a', ['h:2'], 'v2')
 const B = makeService('b', ['h:3'])
 
-t.test('what is there is told, and what changes', async (t) => {
+t.test('reports existing services and changes', async (t) => {
   const { memory, told, local } = open(t)
   memory.register(A1)
   await local.start()
@@ -41,7 +41,7 @@ t.test('what is there is told, and what changes', async (t) => {
   t.ok(local.has('b'))
 })
 
-t.test('what happens while the list is read counts', async (t) => {
+t.test('applies changes that arrive during the list', async (t) => {
   const lists: ((services: readonly Service[]) => void)[] = []
   const { memory, told, local } = open(t, () => ({
     listServices: () => new Promise<readonly Service[]>((resolve) => lists.push(resolve)),
@@ -57,7 +57,7 @@ t.test('what happens while the list is read counts', async (t) => {
   t.strictSame(told.slice(-3).sort(), ['a v2', 'c latest', 'b'].sort())
 })
 
-t.test('a registry that cannot be read is asked again', async (t) => {
+t.test('retries a registry that cannot be read', async (t) => {
   let fails = 2
   const { memory, told, errors, local } = open(t, (memory) => ({
     async listServices() {
@@ -72,7 +72,7 @@ t.test('a registry that cannot be read is asked again', async (t) => {
   t.strictSame([told, errors], [['a v1'], ['away', 'away']])
 })
 
-t.test('nothing is told after it was closed', async (t) => {
+t.test('reports nothing after close', async (t) => {
   const { memory, told, local } = open(t)
   await local.start()
   memory.register(A1)

@@ -7,7 +7,7 @@ import { testRegistry } from '../../../contracts/registry.ts'
 import { tick } from '../../../fixtures/raw-backend.ts'
 import { makeNode, makeService, replaceServices } from '../../../fixtures/services.ts'
 
-t.test('what is registered here is told as by the registry that holds it', async (t) => {
+t.test('returns local registrations unchanged', async (t) => {
   testRegistry(t, async () => {
     const memory = createMemoryRegistry()
     t.teardown(() => memory.close?.())
@@ -43,7 +43,7 @@ const toText = ({ version, nodes }: Service): string =>
   `${version}@${nodes.map(({ address }) => address).join()}`
 
 for (const later of [false, true])
-  t.test(`a registry that answers ${later ? 'later' : 'at once'}: it goes first`, async (t) => {
+  t.test(`prefers a local registry that responds ${later ? 'later' : 'at once'}`, async (t) => {
     const { memory, network } = await open(later)
     const { registry, table } = network
     table.learn('b', 's', THEIRS)
@@ -71,12 +71,12 @@ for (const later of [false, true])
     )
   })
 
-t.test('it is not closed by whoever was given it', async (t) => {
+t.test('does not close the registry that it wraps', async (t) => {
   const { network } = await open(false)
   t.equal(network.registry.close, undefined)
 })
 
-t.test('a service that is known here and does not run is called where it does', async (t) => {
+t.test('resolves a known service without local instances to remote ones', async (t) => {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
   const known = makeService('s', [], 'v2')

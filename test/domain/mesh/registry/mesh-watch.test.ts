@@ -56,7 +56,7 @@ const STEP = fc.oneof(
   fc.record({ what: fc.constantFrom('wait', 'ask'), version: fc.constant('') }),
 )
 
-t.test('whoever watches learns what whoever asks is told, whatever comes and goes', async () => {
+t.test('a watch agrees with lookups under random changes', async () => {
   const property = fc.asyncProperty(
     fc.record({
       isAsync: fc.boolean(),
@@ -99,7 +99,7 @@ t.test('whoever watches learns what whoever asks is told, whatever comes and goe
   await fc.assert(property, { numRuns: toRuns(600) })
 })
 
-t.test('a registry that is away while a service changes hands is asked again', async (t) => {
+t.test('retries a registry that is unavailable while a service moves', async (t) => {
   const { memory, network } = await open(true)
   const told: string[] = []
   const { registry, table } = network

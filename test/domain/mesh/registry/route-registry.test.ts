@@ -46,7 +46,7 @@ function open(t: Teardown) {
 const toText = ({ name, version, nodes }: Service): string =>
   [name, version, ...nodes.map(({ id, metadata }) => `${id}/${metadata['hops']}`)].join(' ')
 
-t.test('a service of others is at the peers that calls may go to', (t) => {
+t.test('resolves a remote service to the peers that route to it', (t) => {
   const { registry, learn, table } = open(t)
   learn('bx', 'v1')
   t.strictSame(registry.getService('s'), [
@@ -66,7 +66,7 @@ t.test('a service of others is at the peers that calls may go to', (t) => {
   t.end()
 })
 
-t.test('what changes is told, and what makes no difference is not', (t) => {
+t.test('reports changes and omits updates without effect', (t) => {
   const { learn, table, told } = open(t)
   learn('bx', 'v1')
   t.strictSame(told(), ['create s v1 b-1/2'])
@@ -84,7 +84,7 @@ t.test('what changes is told, and what makes no difference is not', (t) => {
   t.end()
 })
 
-t.test('of a service that is here nothing is told', (t) => {
+t.test('reports nothing about a local service', (t) => {
   const { learn, table, registry, told } = open(t)
   learn('b', 'v1 v2')
   told()
@@ -99,7 +99,7 @@ t.test('of a service that is here nothing is told', (t) => {
   t.end()
 })
 
-t.test('services of a lost peer stay without nodes for a day', (t) => {
+t.test('retains services of a lost peer without nodes for a day', (t) => {
   const { registry, learn, pass, told, table } = open(t)
   learn('b', 'v1')
   learn('c', 'v1')
@@ -121,27 +121,30 @@ t.test('services of a lost peer stay without nodes for a day', (t) => {
   t.end()
 })
 
-t.test('behind a peer, a service is lost with its server, and withdrawn without it', (t) => {
-  const { registry, learn, told, table } = open(t)
-  learn('bx', 'v1')
-  learn('by', 'v1')
-  told()
-  table.learn('b', '@x', undefined)
-  table.learn('b', 's', undefined)
-  t.strictSame(told(), ['delete s v1'], 'y had it last')
-  learn('by', 'v1')
-  table.learn('b', '@y', undefined)
-  table.learn('b', 's', undefined)
-  t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
-  t.strictSame(told(), ['create s v1 b-1/2', 'update s v1'])
-  learn('c', 'v2')
-  t.strictSame(told(), ['create s v2 c-1/1', 'delete s v1'], 'another server has it now')
-  table.learn('c', 's', undefined)
-  t.strictSame(registry.listServices(), [])
-  t.end()
-})
+t.test(
+  'marks a service behind a peer as lost with its server, and removes a withdrawn one',
+  (t) => {
+    const { registry, learn, told, table } = open(t)
+    learn('bx', 'v1')
+    learn('by', 'v1')
+    told()
+    table.learn('b', '@x', undefined)
+    table.learn('b', 's', undefined)
+    t.strictSame(told(), ['delete s v1'], 'y had it last')
+    learn('by', 'v1')
+    table.learn('b', '@y', undefined)
+    table.learn('b', 's', undefined)
+    t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
+    t.strictSame(told(), ['create s v1 b-1/2', 'update s v1'])
+    learn('c', 'v2')
+    t.strictSame(told(), ['create s v2 c-1/1', 'delete s v1'], 'another server has it now')
+    table.learn('c', 's', undefined)
+    t.strictSame(registry.listServices(), [])
+    t.end()
+  },
+)
 
-t.test('a lost service is forgotten 95 s after its server is back', (t) => {
+t.test('removes a lost service 95 s after its server returns', (t) => {
   const { registry, learn, learnServer, pass, table } = open(t)
   learn('bx', 'v1')
   table.removePeer('b')
@@ -160,7 +163,7 @@ t.test('a lost service is forgotten 95 s after its server is back', (t) => {
   t.end()
 })
 
-t.test('a service of a lost peer that is here now, or that was withdrawn, is not kept', (t) => {
+t.test('does not retain a service that is local now or was withdrawn', (t) => {
   const { registry, learn, told, table } = open(t)
   learn('b', 'v1')
   table.removePeer('b')
@@ -177,7 +180,7 @@ t.test('a service of a lost peer that is here now, or that was withdrawn, is not
   t.end()
 })
 
-t.test('services that were known before a restart are lost until there is a way to them', (t) => {
+t.test('restores services known before a restart as lost until there is a route', (t) => {
   const before = open(t)
   before.learn('bx', 'v1 v2')
   const [known] = before.registry.listKnown()

@@ -12,7 +12,7 @@ const toLost = (name: string, bytes: number) => ({
 })
 
 // How long they stay is tested with the registry (route-registry.test.ts).
-t.test('lost services have the bounds of one peer, and the oldest make room', async (t) => {
+t.test('limits lost services and evicts the oldest', async (t) => {
   const lost = createUnreachableServices({ isReachable: () => false, nowMs: () => 0 })
   for (let i = 0; i < MAX_DESTINATIONS; i++) lost.add(toLost(`s${i}`, 1))
   t.equal(lost.list().length, MAX_DESTINATIONS)

@@ -2,12 +2,12 @@ import t, { type Test } from 'tap'
 import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { type ReflectOptions, reflect } from '../../../../adapters/kubernetes/list-watch.ts'
 import {
-  type ApiObject,
   answerStatus,
   type KubernetesApi,
   openKubernetesApi,
   toExpiredLine,
 } from '../../../fixtures/kubernetes-api.ts'
+import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeKubernetesService } from '../../../fixtures/kubernetes-objects.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 

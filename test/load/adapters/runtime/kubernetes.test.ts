@@ -11,12 +11,12 @@ import type { Runtime, Workload, WorkloadState } from '../../../../core/contract
 import { ROOT } from '../../../../scripts/root.ts'
 import { testRuntime, whenState } from '../../../contracts/runtime.ts'
 import {
-  type ApiObject,
   answerStatus,
   type Collection,
   openKubernetesApi,
 } from '../../../fixtures/kubernetes-api.ts'
 import { type PodInstance, startKubelet } from '../../../fixtures/kubernetes-kubelet.ts'
+import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeSlice } from '../../../fixtures/kubernetes-objects.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 

@@ -410,7 +410,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const { status, headers } = await get(origin)
         t.equal(status, 500)
         t.notOk('trailer' in headers)
-        t.match(faults, [{ message: `header ${field} belongs to the gateway` }])
+        t.match(faults, [{ message: `the gateway manages the header ${field}` }])
       }
     })
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { Channel } from '../../../../core/rpc/ws/channel.ts'
+import { MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { createDispatcher } from '../../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { openServicePort, type ServicePortOptions } from '../../../../sdk/service/port.ts'
@@ -68,7 +69,33 @@ async function upgrade(port: number, path: string, protocols: string[], origin?:
   return status
 }
 
+t.test('uws: a WebSocket beyond the limit of its client is 503', async (t) => {
+  const { port } = await open(t, { listener: 'uws', limits: { maxClientSockets: 1 } })
+  const first = new WebSocket(`ws://127.0.0.1:${port.port}/.mx/rpc`, ['mx.rpc.1'])
+  t.teardown(() => first.terminate())
+  await once(first, 'open')
+  t.equal(await upgrade(port.port, '/.mx/rpc', ['mx.rpc.1']), 503)
+})
+
 for (const listener of ['uws', 'node'] as const) {
+  t.test(
+    `${listener}: an unfinished message longer than the limit closes the WebSocket`,
+    async (t) => {
+      const { port } = await open(t, { listener })
+      const socket = new WebSocket(`ws://127.0.0.1:${port.port}/.mx/rpc`, ['mx.rpc.1'])
+      t.teardown(() => socket.terminate())
+      await once(socket, 'open')
+      socket.on('error', () => {})
+      const ended = Promise.race([
+        once(socket, 'close').then(() => 'closed'),
+        once(socket, 'pong').then(() => 'open'),
+      ])
+      socket.send(Buffer.alloc(3 * MESSAGE_MAX_BYTES), { fin: false })
+      socket.ping()
+      t.equal(await ended, 'closed')
+    },
+  )
+
   t.test(`${listener}: both forms of the call protocol on one port`, async (t) => {
     const { port, send, url } = await open(t, { listener })
     t.equal(port.server, listener)

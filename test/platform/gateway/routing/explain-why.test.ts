@@ -1,7 +1,7 @@
 import t from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
-import type { Explanation } from '../../../../platform/gateway/routing/explain.ts'
 import { toWhy } from '../../../../platform/gateway/routing/explain-why.ts'
+import type { Explanation } from '../../../../platform/gateway/routing/explanation.ts'
 
 const NONE: Omit<Explanation, 'why'> = {
   ...{ stages: [], route: undefined, handler: undefined, namespace: '', account: '', rulings: [] },

@@ -19,10 +19,10 @@ t.test(
   async (t) => {
     const { folder, told } = await open(t, {})
     const whose = process.geteuid?.() === 0 ? 'all users of this machine' : 'user \\d+'
-    const readable = new RegExp(`all files of ${whose}: the data and secrets in ${folder}`)
-    t.match(told, [{ msg: /not isolated/, reason: 'runtime_uids is none', readable }])
+    const accessible = new RegExp(`all files of ${whose}: the data and secrets in ${folder}`)
+    t.match(told, [{ msg: /not isolated/, reason: 'runtime_uids is none', accessible }])
     if (process.geteuid?.() === 0)
-      t.match(told, [{ level: 40, msg: /run with the privileges of root/, hint: /runtime_uids/ }])
+      t.match(told, [{ level: 40, msg: /run as root/, hint: /runtime_uids/ }])
     else t.match(told, [{ level: 30, msg: /run as the user of the server/ }])
     t.match((await open(t, { profile: 'cluster' })).told, [{ level: 40 }])
   },
@@ -30,5 +30,5 @@ t.test(
 
 t.test('so is what programs of further namespaces can read', async (t) => {
   const { told } = await open(t, { runtimeNamespaces: ['tb'] })
-  t.match(told[1], { level: 40, runtimeNamespaces: ['tb'], readable: /the data and secrets in/ })
+  t.match(told[1], { level: 40, runtimeNamespaces: ['tb'], accessible: /the data and secrets in/ })
 })

@@ -13,8 +13,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { fetchRepository } from '../../../../services/runtime/sources/fetch-repository.ts'
+import { type Git, requirePinning } from '../../../../services/runtime/sources/git.ts'
 import { openEgress } from '../../../fixtures/egress.ts'
 import { makeGitRepository } from '../../../fixtures/git-repository.ts'
+import { setEnv } from '../../../fixtures/set-env.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 /** Fetches into a folder that is looked at afterwards. */
@@ -177,6 +179,48 @@ t.test('a repository that cannot be reached is told so', async (t) => {
     code: 502,
     message: /^cannot reach the repository http:\/\/127\.0\.0\.1:1\/a\.git\n.*connect/s,
   })
+})
+
+t.test(
+  'a host that only a proxy can resolve is fetched through it, whatever NO_PROXY says',
+  async (t) => {
+    const targets: string[] = []
+    const proxy = createServer()
+    proxy.on('connect', ({ url }, socket) => {
+      targets.push(url!)
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+    })
+    proxy.listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    t.teardown(() => proxy.close())
+    const { port } = proxy.address() as AddressInfo
+    setEnv(t, {
+      https_proxy: `http://127.0.0.1:${port}`,
+      no_proxy: 'far.test',
+      NO_PROXY: 'far.test',
+    })
+    const egress = openEgress({
+      resolve: () => Promise.reject(new Error('getaddrinfo ENOTFOUND far.test')),
+    })
+    const source = { address: 'https://far.test/a.git', allowLocal: false, egress }
+    const cacheFolder = makeTempFolder(t, 'cache')
+    const work = { signal: new AbortController().signal, onOutput: () => {} }
+    const folder = join(makeTempFolder(t, 'fetch'), '1')
+    await t.rejects(fetchRepository({ ...source, cacheFolder }, folder, work), { code: 502 })
+    t.strictSame(targets, ['far.test:443'])
+  },
+)
+
+t.test('rejects a git that would look up the checked host again', async (t) => {
+  const check = (text: string) => requirePinning({ read: async () => text } as unknown as Git)
+  for (const version of ['2.37.0', '2.39.5 (Apple Git-154)', '2.45.1.windows.1', '3.0.0'])
+    await t.resolves(check(`git version ${version}\n`), version)
+  for (const version of ['1.8.3.1', '2.34.1'])
+    await t.rejects(check(`git version ${version}\n`), {
+      code: 501,
+      message: `repositories need git 2.37 or newer on the server, found ${version}`,
+    })
+  await t.rejects(check(''), { code: 501 })
 })
 
 t.test('a host that says nothing is waited for so long and no longer', async (t) => {

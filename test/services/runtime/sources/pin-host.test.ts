@@ -1,9 +1,13 @@
 import t from 'tap'
 import { pinHost } from '../../../../services/runtime/sources/pin-host.ts'
 import { openEgress } from '../../../fixtures/egress.ts'
+import { setEnv } from '../../../fixtures/set-env.ts'
 
 const egress = openEgress({
-  resolve: async (host) => (host === 'git.test' ? ['192.0.2.7', '2001:db8::7'] : ['127.0.0.1']),
+  async resolve(host) {
+    if (host === 'far.test') throw new Error('getaddrinfo ENOTFOUND far.test')
+    return host === 'git.test' ? ['192.0.2.7', '2001:db8::7'] : ['127.0.0.1']
+  },
 })
 
 t.test('git connects to the addresses that were checked', async (t) => {
@@ -26,13 +30,18 @@ t.test('rejects a repository of the server itself, also as git writes addresses'
     )
 })
 
-t.test('a proxy resolves names, and denied addresses stay denied', async (t) => {
-  const before = process.env['https_proxy']
-  process.env['https_proxy'] = 'http://192.0.2.1:3128'
-  t.teardown(() => {
-    if (before === undefined) delete process.env['https_proxy']
-    else process.env['https_proxy'] = before
-  })
-  t.equal(await pinHost('https://local.test/a', egress), undefined)
-  await t.rejects(pinHost('https://127.0.0.1/a', egress), { code: 403 })
+t.test(
+  'a proxy resolves names that this machine cannot, and denied addresses stay denied',
+  async (t) => {
+    setEnv(t, { https_proxy: 'http://192.0.2.1:3128' })
+    t.equal(await pinHost('https://far.test/a', egress), undefined)
+    t.equal(await pinHost('https://192.0.2.7/a', egress), '192.0.2.7:443:192.0.2.7')
+    for (const host of ['local.test', '127.0.0.1'])
+      await t.rejects(pinHost(`https://${host}/a`, egress), { code: 403 }, host)
+  },
+)
+
+t.test('rejects a name that cannot be resolved without a proxy', async (t) => {
+  setEnv(t, { https_proxy: undefined, HTTPS_PROXY: undefined })
+  await t.rejects(pinHost('https://far.test/a', egress), { code: 400 })
 })

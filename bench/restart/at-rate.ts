@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** What became of requests. */
+export interface Outcomes {
+  readonly sent: number
+  /** By status or code of the error; `200` are the good ones. */
+  readonly outcomes: Readonly<Record<string, number>>
+}
+
+/** Sends requests at a constant rate until the signal aborts, then waits for the last outcome. */
+export async function sendAtRate(
+  rate: number,
+  signal: AbortSignal,
+  send: (n: number) => Promise<string>,
+): Promise<Outcomes> {
+  const outcomes: Record<string, number> = {}
+  const one = async (n: number): Promise<void> => {
+    const outcome = await send(n)
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+  }
+  const running: Promise<void>[] = []
+  const startMs = performance.now()
+  while (!signal.aborted) {
+    const due = ((performance.now() - startMs) * rate) / 1000
+    while (running.length < due) running.push(one(running.length))
+    await delay(1)
+  }
+  await Promise.all(running)
+  return { sent: running.length, outcomes }
+}

@@ -1,0 +1,6 @@
+/** Where a connection is to go. */
+export interface EgressTarget {
+  /** Host name or IP address, without brackets. */
+  readonly host: string
+  readonly port: number
+}

@@ -1,0 +1,301 @@
+// Imported, because the global of that name is a getter, which is slow.
+import { performance } from 'node:perf_hooks'
+import { copyToBuffer, releaseBuffer } from '../../lib/io/buffer-pool.ts'
+import { ByteBuffer } from '../../lib/io/byte-buffer.ts'
+import { tickNow } from '../../lib/time/tick-clock.ts'
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import type { HeaderList } from '../http/headers.ts'
+import { rejectBody } from '../limits/memory-budget.ts'
+import { countBuffered, mayBuffer, type RequestBuffer } from '../limits/request-buffers.ts'
+import type { RequestLine } from '../route.ts'
+
+/** The upstream side of an exchange: consumes the request body and produces a streamed response. */
+export interface Peer {
+  /** The next chunk of the request body; valid during the call only. `last`: nothing follows but the trailers. */
+  readonly onRequestBody: (chunk: Uint8Array, last: boolean) => void
+  /** `Exchange.write` accepts more after it returned false. */
+  readonly onDrain: () => void
+  /** The client disconnected, or the gateway ended the exchange: nothing more can be sent. */
+  readonly onAbort: () => void
+  /** The client lost access to the rest of the response: end it with this error. Missing: the connection is closed. */
+  readonly onRevoke?: (error: GatewayError) => void
+}
+
+/** Request body bytes buffered for a peer that is not attached yet, before reading pauses. */
+const QUEUE_MAX_BYTES = 64 * 1024
+/** Overhead of a buffered chunk: bodies may come byte by byte. */
+const PIECE_BYTES = 128
+
+/** A path that can stand in a request line: visible ASCII without `?`, `#` and `\` (RFC 9112 §3.2.1). */
+const PATH = /^\/[\x21\x22\x24-\x3e\x40-\x5b\x5d-\x7e]*$/
+
+/** The request half of an exchange: request line, headers and body, which is buffered until a peer is attached. */
+export abstract class IncomingRequest implements RequestLine, RequestBuffer {
+  readonly method: string
+  readonly path: string
+  /** As received, without the `?`; empty when there is none. */
+  readonly query: string
+  readonly host: string
+  /** End-to-end headers of the request, without hop-by-hop and framing headers (RFC 9110 §7.6.1). They are sent upstream. */
+  readonly headers: HeaderList
+  /** Whether the client uses TLS. */
+  readonly secure: boolean
+  /** Announced body length in bytes; 0: no body; -1: chunked, length unknown. */
+  readonly bodyLength: number
+  /** Whether the client requests a WebSocket. */
+  readonly upgrade: boolean
+  /** `performance.now()` at arrival. */
+  readonly startMs: number
+  /** Most body bytes accepted, then 413 (plugin `body-limit`). */
+  bodyLimit: number = Number.POSITIVE_INFINITY
+  /** Body bytes received. */
+  bytesIn = 0
+  bufferedBytes = 0
+  /** The request body is a stream of messages without an idle timeout. */
+  patient = false
+  /** The whole request body was received. */
+  protected bodyDone: boolean
+  protected peer: Peer | undefined = undefined
+  /** The peer receives the request body. */
+  private reading = false
+  private queue: Uint8Array[] | undefined = undefined
+  private queuedBytes = 0
+  /** The part of {@link bufferedBytes} that waits in a connection to a backend. */
+  private sendingBytes = 0
+  private bodyPaused = false
+  /** The queue was dropped by {@link cutBuffered}: later chunks would leave a gap. */
+  private isBodyCut = false
+  private clientAddressOverride: string | undefined = undefined
+
+  constructor(
+    method: string,
+    path: string,
+    query: string,
+    host: string,
+    headers: HeaderList,
+    secure: boolean,
+    bodyLength: number,
+    upgrade: boolean,
+  ) {
+    this.method = method
+    this.path = path
+    this.query = query
+    this.host = host
+    this.headers = headers
+    this.secure = secure
+    this.bodyLength = bodyLength
+    this.upgrade = upgrade
+    this.startMs = tickNow()
+    this.bodyDone = bodyLength === 0
+  }
+
+  abstract readonly namespace: string
+  abstract readonly answered: boolean
+  abstract readonly finished: boolean
+  abstract readonly aborted: boolean
+
+  /** IP address of the other end of the connection; empty for a Unix socket. */
+  abstract get remoteAddress(): string
+
+  /** IP address of the client: that of the connection, unless a trusted proxy sent another (plugin `forwarded`). */
+  get clientAddress(): string {
+    return this.clientAddressOverride ?? this.remoteAddress
+  }
+
+  set clientAddress(address: string) {
+    this.clientAddressOverride = address
+  }
+
+  /** Path and query as received: the request target to forward. */
+  get target(): string {
+    return this.query === '' ? this.path : `${this.path}?${this.query}`
+  }
+
+  /**
+   * Changes the path: the routed one before routing, the forwarded one after it.
+   *
+   * @throws {TypeError} when it is not a path, or contains a query.
+   */
+  rewrite(path: string): void {
+    if (!PATH.test(path)) {
+      throw new TypeError(
+        `path must start with / and hold visible ASCII without ?, # and \\, got ${JSON.stringify(path)}`,
+      )
+    }
+    ;(this as { path: string }).path = path
+  }
+
+  /** HTTP version of the client. */
+  get httpVersion(): '1.1' | '2' {
+    return '1.1'
+  }
+
+  /** Whether the client accepts trailers (RFC 9110 §6.5.1); otherwise `end` may omit them. */
+  get takesTrailers(): boolean {
+    return false
+  }
+
+  /** Trailers of the request, complete with the last chunk of its body; undefined: none, or dropped by the listener. */
+  get requestTrailers(): HeaderList | undefined {
+    return undefined
+  }
+
+  /** Milliseconds since the arrival. */
+  get elapsedMs(): number {
+    return performance.now() - this.startMs
+  }
+
+  /** Sets the peer, which is notified when the client disconnects; the request body is buffered until {@link attach}. */
+  watch(peer: Peer): void {
+    this.peer = peer
+    this.reading = false
+  }
+
+  /** Sets the peer, and passes the request body to it from now on. */
+  attach(peer: Peer): void {
+    this.peer = peer
+    if (this.isBodyCut) return this.dropPeer()
+    // The limit may have been set after the first bytes arrived.
+    if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
+    this.reading = true
+    const queue = this.queue
+    if (queue !== undefined) {
+      this.queue = undefined
+      countBuffered(this, this.bufferedBytes - this.queuedBytes)
+      this.queuedBytes = 0
+      for (const [i, chunk] of queue.entries()) {
+        peer.onRequestBody(chunk, this.bodyDone && i === queue.length - 1)
+        releaseBuffer(chunk)
+      }
+    }
+    if (this.bodyPaused && this.reading) this.resumeBody()
+  }
+
+  /**
+   * Collects the whole request body. A peer that is attached later receives it, too, even if it is longer than `limit`.
+   *
+   * @throws {GatewayError} 413 when it is longer than `limit` bytes; 503 when the process buffers too many; 400 when the client
+   *   disconnects before its end.
+   */
+  readBody(limit: number = 1024 * 1024): Promise<Buffer> {
+    if (this.bodyLength > limit) return Promise.reject(tooLarge(limit))
+    if (this.bodyLength === 0) return Promise.resolve(Buffer.alloc(0))
+    return new Promise((resolve, reject) => {
+      const received = new ByteBuffer()
+      this.attach({
+        onRequestBody: (chunk, last) => {
+          received.append(chunk)
+          const isTooLong = received.length > limit
+          if (isTooLong || !this.hold(chunk.length)) {
+            this.requeue([received.bytes], received.length)
+            reject(isTooLong ? tooLarge(limit) : rejectBody(GATEWAY_ID))
+          } else if (last) {
+            this.requeue([received.bytes], 0)
+            resolve(received.bytes)
+          }
+        },
+        onDrain: () => {},
+        onAbort: () =>
+          reject(new GatewayError('', 400, 'the client left before the end of the request body')),
+      })
+    })
+  }
+
+  /**
+   * Counts bytes of the request body that stay in memory until the exchange ends. False: all exchanges of the process
+   * together buffer too many; respond with `rejectBody`.
+   */
+  hold(bytes: number): boolean {
+    if (!mayBuffer(this, bytes)) return false
+    countBuffered(this, this.bufferedBytes + bytes)
+    return true
+  }
+
+  /** Counts the bytes of the request body that wait in the connection to a backend. May end the exchange. */
+  countSending(bytes: number): void {
+    const more = bytes - this.sendingBytes
+    if (more === 0 || this.finished) return
+    this.sendingBytes = bytes
+    countBuffered(this, this.bufferedBytes + more)
+  }
+
+  /** A complete body that was collected belongs to a call in flight, which is not ended for its bytes. */
+  get isCuttable(): boolean {
+    return !this.bodyDone || this.sendingBytes > 0
+  }
+
+  cutBuffered(isLarge: boolean): void {
+    this.sendingBytes = 0
+    this.isBodyCut = true
+    this.dropQueue()
+    this.giveUp(isLarge ? tooMuchBuffered(this.bytesIn) : rejectBody(GATEWAY_ID))
+  }
+
+  /** Pauses reading of the request body until {@link resumeBody}; bytes in flight still arrive. */
+  pauseBody(): void {
+    if (this.bodyPaused || this.bodyDone || this.finished) return
+    this.bodyPaused = true
+    this.pauseRead()
+  }
+
+  /** Resumes reading after {@link pauseBody}. */
+  resumeBody(): void {
+    if (!this.bodyPaused) return
+    this.bodyPaused = false
+    if (!this.bodyDone && !this.finished) this.resumeRead()
+  }
+
+  /** For listeners: the next chunk of the request body; valid during the call only. */
+  protected receive(chunk: Uint8Array, last: boolean): void {
+    if (this.bodyDone || this.aborted) return
+    this.bytesIn += chunk.length
+    if (last) this.bodyDone = true
+    // Answered without the body: the rest is discarded, and the connection closes with the response.
+    if (this.finished || (this.answered && this.peer === undefined)) return
+    if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
+    if (this.reading && this.peer !== undefined) return this.peer.onRequestBody(chunk, last)
+    this.queue ??= []
+    this.queue.push(copyToBuffer(chunk))
+    const bytes = chunk.length + PIECE_BYTES
+    this.queuedBytes += bytes
+    if (this.queuedBytes > QUEUE_MAX_BYTES) this.pauseBody()
+    countBuffered(this, this.bufferedBytes + bytes)
+  }
+
+  /** Ends the exchange after a failure. */
+  abstract giveUp(error: GatewayError): void
+  protected abstract pauseRead(): void
+  protected abstract resumeRead(): void
+
+  /** Buffers the body so far for the next peer. */
+  private requeue(chunks: Uint8Array[], bytes: number): void {
+    this.peer = undefined
+    this.reading = false
+    this.queue = chunks
+    this.queuedBytes = Math.min(bytes, this.bufferedBytes)
+    if (bytes > QUEUE_MAX_BYTES) this.pauseBody()
+  }
+
+  protected dropQueue(): void {
+    const queue = this.queue
+    if (queue === undefined) return
+    this.queue = undefined
+    this.queuedBytes = 0
+    for (const chunk of queue) releaseBuffer(chunk)
+  }
+
+  protected dropPeer(): void {
+    const peer = this.peer
+    this.peer = undefined
+    peer?.onAbort()
+  }
+}
+
+function tooLarge(limit: number): GatewayError {
+  return new GatewayError(GATEWAY_ID, 413, `request body exceeds the limit of ${limit} bytes`)
+}
+
+function tooMuchBuffered(bytesIn: number): GatewayError {
+  const detail = `Request body too large to buffer: the client sent ${bytesIn} bytes, faster than the backend reads them. Raise max_buffered or send more slowly.`
+  return new GatewayError(GATEWAY_ID, 413, detail)
+}

@@ -1,0 +1,99 @@
+import { CallTable } from './call-table.ts'
+import { type CallWindows, consumeBody, receiveCredit } from './flow-control.ts'
+import type { FrameSocket } from './frame-socket.ts'
+import type { FrameWriter } from './frame-writer.ts'
+import { frameCost, PAYLOAD_MAX_BYTES, type ProtocolError } from './frames.ts'
+
+/** A call as the connection that carries it sees it, at either end. */
+export interface ConnectionCall extends CallWindows {
+  /** Stream id. */
+  readonly id: number
+  /** A body was rejected by {@link FrameConnection.sendData}: the call waits for credit. */
+  held: boolean
+}
+
+/**
+ * One end of a connection (docs/protocol.md §2): its calls, their windows, and the calls that wait for a slow socket.
+ *
+ * No `#` names, since it is extended (docs/decisions/2026-11-22-fields-are-assigned.md).
+ */
+export abstract class FrameConnection<C extends ConnectionCall> {
+  closed = false
+  protected readonly calls: CallTable<C> = new CallTable()
+  protected readonly payloadMaxBytes: number
+  protected socket!: FrameSocket
+  protected writer!: FrameWriter
+  /** Calls whose bodies the slow socket held up. */
+  private held: Set<C> = new Set()
+
+  constructor(payloadMaxBytes: number = PAYLOAD_MAX_BYTES) {
+    this.payloadMaxBytes = payloadMaxBytes
+  }
+
+  /** Calls in flight. */
+  get pending(): number {
+    return this.calls.size
+  }
+
+  /** The call may send bodies again. */
+  protected abstract onCredit(call: C): void
+
+  /**
+   * Sends a body of a call. False: not now; `onCredit` follows.
+   *
+   * @throws {RangeError} when the body is too long.
+   */
+  sendData(call: C, body: string | Uint8Array): boolean {
+    if (call.sendWindow <= 0 || this.writer.blocked) {
+      call.held = true
+      if (call.sendWindow > 0) this.held.add(call)
+      return false
+    }
+    const bytes = this.writer.data(call.id, body)
+    if (bytes < 0) throw new RangeError(`body must be at most ${this.payloadMaxBytes} bytes`)
+    call.sendWindow -= frameCost(bytes)
+    return true
+  }
+
+  /** The program is done with a body of that many bytes. */
+  consumed(call: C, bytes: number): void {
+    const credit = consumeBody(call, bytes)
+    if (credit > 0) this.writer.credit(call.id, credit)
+  }
+
+  /** Takes a call out of the table; false: it was not in. */
+  protected remove(call: C): boolean {
+    if (call.held) this.held.delete(call)
+    return this.calls.delete(call.id)
+  }
+
+  /** A CREDIT came. */
+  protected credit(call: C, bytes: number): ProtocolError | undefined {
+    const breach = receiveCredit(call, bytes)
+    if (breach === undefined) this.unhold(call)
+    return breach
+  }
+
+  /** The socket takes more. */
+  protected resumeCalls(): void {
+    const { held } = this
+    if (held.size === 0 || this.writer.blocked) return
+    this.held = new Set()
+    for (const call of held) this.unhold(call)
+  }
+
+  private unhold(call: C): void {
+    if (!call.held || call.sendWindow <= 0) return
+    if (this.writer.blocked) {
+      this.held.add(call)
+      return
+    }
+    call.held = false
+    this.onCredit(call)
+  }
+}
+
+/** The bytes of a message as a `Buffer`, without a copy. */
+export function toBuffer(data: Uint8Array): Buffer {
+  return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+}

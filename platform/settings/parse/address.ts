@@ -1,0 +1,108 @@
+import { isIP, isIPv4 } from 'node:net'
+import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { parseAddress } from '../../../core/upstream/parse-node.ts'
+import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../../../domain/mesh/address.ts'
+import { MAX_PEERS } from '../../../domain/mesh/limits.ts'
+import type { ValueType } from '../setting.ts'
+import { list, notAllowed, single } from './value.ts'
+
+/** Address to listen on. */
+export interface Address {
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+}
+
+/** Address under which others reach a server. */
+export interface Advertised {
+  /** Name or IP address, without brackets. */
+  readonly host: string
+  /** Undefined: that of the listener. */
+  readonly port: number | undefined
+}
+
+const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
+const ALLOWED = 'host:port or :port, with a port from 0 to 65535'
+
+/**
+ * Parses `host:port`, `[ipv6]:port`, or `:port` for all interfaces, IPv4 and IPv6.
+ *
+ * @throws {RangeError} with the accepted forms.
+ */
+export function parseBindAddress(text: string): Address {
+  const match = HOST_PORT.exec(text.trim())
+  const port = Number(match?.[3])
+  if (match === null || port > 65_535) throw notAllowed(ALLOWED, text)
+  if (match[1] !== undefined && isIP(match[1]) !== 6)
+    throw notAllowed('an IPv6 address inside the brackets', text)
+  return { host: match[1] ?? (match[2] || findWildcardHost()), port }
+}
+
+/** The address as {@link parseBindAddress} reads it. */
+export function formatAddress({ host, port }: Address): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Whether only programs of this machine reach it. */
+export function isLoopback({ host }: Address): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+}
+
+/** Address to listen on. */
+export const LISTEN_ADDRESS: ValueType<Address> = single('host:port', ALLOWED, parseBindAddress)
+
+/** {@link LISTEN_ADDRESS}, or `none`: undefined. */
+export const LISTEN_ADDRESS_OR_NONE: ValueType<Address | undefined> = single(
+  'host:port or none',
+  `none, ${ALLOWED}`,
+  (text, reject) => {
+    if (text.trim() === 'none') return undefined
+    try {
+      return parseBindAddress(text)
+    } catch (error) {
+      throw reject('', error)
+    }
+  },
+)
+
+/** A host with or without a port; empty: undefined. */
+export const ADVERTISED_ADDRESS: ValueType<Advertised | undefined> = single(
+  'host or host:port',
+  'host or host:port, IPv6 addresses in brackets',
+  (text, reject) => {
+    const trimmed = text.trim()
+    if (trimmed === '') return undefined
+    const address = parseAddress(trimmed)
+    if (address !== undefined) return address
+    const portless = parseAddress(`${trimmed}:1`)
+    if (portless !== undefined) return { host: portless.host, port: undefined }
+    throw reject()
+  },
+)
+
+/** RPC proxies of servers, each as `mx://host:port` or `mxs://host:port`. */
+export const SERVER_ADDRESSES: ValueType<readonly string[]> = list(
+  'host:port,...',
+  SERVER_ADDRESS_FORMS,
+  (texts) => {
+    if (texts.length > MAX_PEERS)
+      throw new RangeError(`must be at most ${MAX_PEERS} servers, got ${texts.length}`)
+    return texts.map((text) => {
+      const address = parseServerAddress(text)
+      if (address === undefined) throw notAllowed(SERVER_ADDRESS_FORMS, text)
+      return address.text
+    })
+  },
+)
+
+/** `none`, or the RPC proxy of a platform, `mx://host:port`. */
+export const AUTH_SOURCE: ValueType<string> = single(
+  'none or url',
+  'none, mx://host:port or mxs://host:port, with a port from 1 to 65535',
+  (text, reject) => {
+    const word = text.trim()
+    const isUrl = /^mxs?:\/\//.test(word) && parseServerAddress(word) !== undefined
+    if (word !== 'none' && !isUrl) throw reject()
+    return word
+  },
+)

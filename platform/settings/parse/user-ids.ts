@@ -1,0 +1,20 @@
+import type { UserIdRange } from '../../../lib/process/sandbox/user-ids.ts'
+import type { ValueType } from '../setting.ts'
+import { single } from './value.ts'
+
+/** The highest user id: `(uid_t) -1` means none. */
+const MAX_ID = 2 ** 32 - 2
+const RANGE = /^\s*(\d{1,10})\s*-\s*(\d{1,10})\s*$/
+
+/** A range without the ids of root and of the system; `none` is undefined. */
+export const USER_IDS: ValueType<UserIdRange | undefined> = single(
+  'first-last',
+  'a range of user ids from 1000 on such as 200000-209999, or none',
+  (text, reject) => {
+    if (text.trim() === 'none') return undefined
+    const [, first, last] = RANGE.exec(text) ?? []
+    const range = { first: Number(first), last: Number(last) }
+    if (range.first >= 1000 && range.last >= range.first && range.last <= MAX_ID) return range
+    throw reject()
+  },
+)

@@ -1,0 +1,120 @@
+import {
+  ADVERTISED_ADDRESS,
+  type Address,
+  type Advertised,
+  LISTEN_ADDRESS,
+  LISTEN_ADDRESS_OR_NONE,
+} from '../parse/address.ts'
+import { SESSION_TIME, TIMEOUT } from '../parse/amount.ts'
+import { oneOf } from '../parse/value.ts'
+import type { SettingTable } from '../setting.ts'
+
+const LISTENERS = ['uws', 'node'] as const
+const HTTP2_MODES = ['tls', 'cleartext', 'off'] as const
+
+export interface ListenSettings {
+  readonly address: Address
+  readonly listener: (typeof LISTENERS)[number]
+  readonly http2: (typeof HTTP2_MODES)[number]
+  /** Undefined: none. */
+  readonly http2Address: Address | undefined
+  readonly clientKeepAliveMs: number
+  /** Undefined: none. */
+  readonly adminAddress: Address | undefined
+  readonly proxyAddress: Address
+  /** Undefined: the first address of this machine, if the RPC proxy listens on it. */
+  readonly advertiseAddress: Advertised | undefined
+  readonly webAddress: Address
+  readonly webSessionIdleTimeoutMs: number
+  readonly webSessionMaxAgeMs: number
+}
+
+export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
+  address: {
+    ...LISTEN_ADDRESS,
+    name: 'address',
+    description:
+      'Address to listen on; ":8080" is every IPv4 and IPv6 address, "0.0.0.0:8080" every IPv4 address; port 0 any free port',
+    default: '127.0.0.1:8080',
+    live: false,
+  },
+  listener: {
+    ...oneOf(LISTENERS, 'name'),
+    name: 'listener',
+    description: 'HTTP server: uws (fast) or node (strictest parser)',
+    default: 'uws',
+    live: false,
+  },
+  http2: {
+    ...oneOf(HTTP2_MODES),
+    name: 'http2',
+    description:
+      'HTTP/2 of the listener node: over TLS only, or cleartext: also without TLS, with prior knowledge (gRPC)',
+    default: 'tls',
+    live: false,
+  },
+  http2Address: {
+    ...LISTEN_ADDRESS_OR_NONE,
+    name: 'http2_address',
+    description: 'Additional address of the listener node, for HTTP/2 beside the listener uws',
+    default: 'none',
+    live: false,
+  },
+  clientKeepAliveMs: {
+    ...TIMEOUT,
+    name: 'client_keep_alive',
+    description:
+      'Idle timeout of client connections, listener node only; longer than that of a load balancer in front',
+    default: '75s',
+    live: false,
+  },
+  adminAddress: {
+    ...LISTEN_ADDRESS_OR_NONE,
+    name: 'admin_address',
+    description: 'Address of /livez, /readyz and /metrics, for operators only',
+    default: '127.0.0.1:8089',
+    live: false,
+  },
+  proxyAddress: {
+    ...LISTEN_ADDRESS,
+    name: 'proxy_address',
+    description: 'Address of the RPC proxy, for services, clients and the command line',
+    default: '127.0.0.1:8081',
+    only: 'server',
+    live: false,
+  },
+  advertiseAddress: {
+    ...ADVERTISED_ADDRESS,
+    name: 'advertise_address',
+    description:
+      'Address under which other machines reach the RPC proxy; registered for the services of this server',
+    default: '',
+    unset: 'the address it listens on, or the first of this machine',
+    only: 'server',
+    live: false,
+  },
+  webAddress: {
+    ...LISTEN_ADDRESS,
+    name: 'web_address',
+    description: 'Address of the dashboard',
+    default: '127.0.0.1:8082',
+    only: 'server',
+    live: false,
+  },
+  webSessionIdleTimeoutMs: {
+    ...SESSION_TIME,
+    name: 'web_session_idle_timeout',
+    description: 'Idle timeout of dashboard sessions; an open page keeps its session active',
+    default: '30m',
+    only: 'server',
+    live: false,
+  },
+  webSessionMaxAgeMs: {
+    ...SESSION_TIME,
+    name: 'web_session_max_age',
+    description: 'Maximum age of dashboard sessions, counted from the login',
+    default: '12h',
+    only: 'server',
+    live: false,
+  },
+}

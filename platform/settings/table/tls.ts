@@ -1,0 +1,58 @@
+import { CERTIFICATE_FILES, FILES } from '../parse/tls.ts'
+import { freeText, oneOf, SWITCH } from '../parse/value.ts'
+import type { SettingTable } from '../setting.ts'
+
+const CLIENT_AUTH_MODES = ['required', 'optional'] as const
+
+export interface TlsSettings {
+  /** Also true with `enableAcme`. */
+  readonly enableTls: boolean
+  /** Files, or `self-signed` alone. */
+  readonly tlsCertFiles: readonly string[]
+  /** As many as `tlsCertFiles`, in the same order. */
+  readonly tlsKeyFiles: readonly string[]
+  /** Empty: no client certificates are requested. */
+  readonly tlsClientCa: string
+  readonly tlsClientAuth: (typeof CLIENT_AUTH_MODES)[number]
+}
+
+export const TLS_SETTINGS: SettingTable<TlsSettings> = {
+  enableTls: {
+    ...SWITCH,
+    name: 'enable_tls',
+    description:
+      'Serve HTTPS with the certificates below, reloaded on SIGHUP and when the files change',
+    default: 'false',
+    live: false,
+  },
+  tlsCertFiles: {
+    ...CERTIFICATE_FILES,
+    name: 'tls_cert_file',
+    description:
+      'Certificate chains, PEM, selected by server name, the first is the default; or self-signed: a development certificate in ~/.mx',
+    default: '',
+    live: false,
+  },
+  tlsKeyFiles: {
+    ...FILES,
+    name: 'tls_key_file',
+    description: 'Private keys of the certificates, PEM, in the same order',
+    default: '',
+    live: false,
+  },
+  tlsClientCa: {
+    ...freeText('file'),
+    name: 'tls_client_ca',
+    description:
+      'Certificate authorities of client certificates, PEM; with the listener node, reloaded like the certificates',
+    default: '',
+    live: false,
+  },
+  tlsClientAuth: {
+    ...oneOf(CLIENT_AUTH_MODES),
+    name: 'tls_client_auth',
+    description: 'Whether clients must present a certificate',
+    default: 'required',
+    live: false,
+  },
+}

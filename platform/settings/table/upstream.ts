@@ -1,0 +1,91 @@
+import { count, MAX_TIME, TIMEOUT } from '../parse/amount.ts'
+import { BALANCE_POLICY } from '../parse/names.ts'
+import { SWITCH } from '../parse/value.ts'
+import type { SettingTable } from '../setting.ts'
+
+export interface UpstreamSettings {
+  /** Load-balancing policy, as text. */
+  readonly balance: string
+  /** 0: never. */
+  readonly ejectionFailures: number
+  readonly ejectionByStatus: boolean
+  readonly connectTimeoutMs: number
+  readonly keepAliveMs: number
+  readonly maxConnectionAgeMs: number
+  readonly replyTimeoutMs: number
+  readonly idleTimeoutMs: number
+  readonly requestTimeoutMs: number
+}
+
+export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
+  balance: {
+    ...BALANCE_POLICY,
+    name: 'balance',
+    description:
+      'Load-balancing policy: round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name>, hash:cookie:<name>; the prefix "sticky:" binds clients to a node by a cookie',
+    default: 'round-robin',
+    live: true,
+  },
+  ejectionFailures: {
+    ...count(0, 1_000_000),
+    name: 'ejection_failures',
+    description:
+      'Consecutive incomplete, malformed or late responses after which a node is ejected for 10 s and longer, a refused connection at once; 0 disables ejection',
+    default: '5',
+    live: false,
+  },
+  ejectionByStatus: {
+    ...SWITCH,
+    name: 'ejection_by_status',
+    description: 'Count responses 502, 503 and 504 as failures, too',
+    default: 'false',
+    live: false,
+  },
+  connectTimeoutMs: {
+    ...TIMEOUT,
+    name: 'connect_timeout',
+    description:
+      'Connect timeout of a backend, then the next node is tried, or 504 returned (calls: 502)',
+    default: '5s',
+    live: true,
+  },
+  keepAliveMs: {
+    ...TIMEOUT,
+    name: 'keep_alive',
+    description:
+      'Idle timeout of HTTP/1.1 connections to backends; less where the backend announces or shows a shorter limit',
+    default: '4s',
+    live: true,
+  },
+  maxConnectionAgeMs: {
+    ...MAX_TIME,
+    name: 'max_connection_age',
+    description:
+      'Age at which a connection to a backend accepts no more requests, so that a changed address of its name is used; or none',
+    default: '5m',
+    live: true,
+  },
+  replyTimeoutMs: {
+    ...TIMEOUT,
+    name: 'reply_timeout',
+    description:
+      'Time limit of a response head and of an asynchronous hook, then 504; time limit of a call, then 408',
+    default: '60s',
+    live: true,
+  },
+  idleTimeoutMs: {
+    ...TIMEOUT,
+    name: 'idle_timeout',
+    description: 'Longest pause inside a body, then the connection is closed',
+    default: '60s',
+    live: true,
+  },
+  requestTimeoutMs: {
+    ...MAX_TIME,
+    name: 'request_timeout',
+    description:
+      'Time limit of a whole request, uploads, streams and downloads included, then 504, or the response is cut; or none',
+    default: 'none',
+    live: true,
+  },
+}

@@ -1,0 +1,51 @@
+import { SELF_SIGNED } from './parse/tls.ts'
+import type { Settings, SettingsInput } from './settings.ts'
+
+const ACME_KEYS = ['acmeHosts', 'acmeAsk', 'acmeEmail', 'acmeEabKid', 'acmeEabKey'] as const
+
+/** Combinations of certificate settings that are not allowed, one line each. */
+export function validateTls(settings: Settings, inputs: SettingsInput): readonly string[] {
+  return settings.enableAcme ? validateAcme(settings, inputs) : validateFiles(settings, inputs)
+}
+
+function validateAcme(
+  { acmeEabKid, acmeEabKey }: Settings,
+  inputs: SettingsInput,
+): readonly string[] {
+  const problems: string[] = []
+  if ((acmeEabKid === '') !== (acmeEabKey === ''))
+    problems.push(
+      `${(inputs.get('acmeEabKid') ?? inputs.get('acmeEabKey'))?.source}: acme_eab_kid and acme_eab_key belong together`,
+    )
+  return problems
+}
+
+function validateFiles(
+  { enableTls, tlsCertFiles, tlsKeyFiles }: Settings,
+  inputs: SettingsInput,
+): readonly string[] {
+  const acme = ACME_KEYS.map((key) => inputs.get(key)).find((input) => input !== undefined)
+  if (acme !== undefined && !inputs.has('enableAcme'))
+    return [`${acme.source} has no effect without enable_acme: set that to true, or to false`]
+  const isSelfSigned = tlsCertFiles[0] === SELF_SIGNED
+  const files = (isSelfSigned ? undefined : inputs.get('tlsCertFiles')) ?? inputs.get('tlsKeyFiles')
+  if (!enableTls) {
+    if (files === undefined || inputs.has('enableTls')) return []
+    return [
+      `${files.source} has no effect without enable_tls: set that to true, or to false for plain HTTP`,
+    ]
+  }
+  if (isSelfSigned) {
+    if (tlsKeyFiles.length === 0) return []
+    return [`${files?.source}: a self-signed certificate has its own key: name tls_cert_file, too`]
+  }
+  if (tlsCertFiles.length === 0 || tlsKeyFiles.length === 0) {
+    return [
+      `${inputs.get('enableTls')?.source}: TLS certificate and key files not specified: tls_cert_file and tls_key_file are needed, or enable_acme; for development tls_cert_file may be ${SELF_SIGNED}`,
+    ]
+  }
+  if (tlsCertFiles.length === tlsKeyFiles.length) return []
+  return [
+    `${files?.source}: tls_cert_file and tls_key_file must name as many files each, got ${tlsCertFiles.length} and ${tlsKeyFiles.length}`,
+  ]
+}

@@ -1,0 +1,77 @@
+import { isWildcardHost } from '../../core/http/wildcard-host.ts'
+import { type Address, formatAddress } from './parse/address.ts'
+import type { ServerCommand } from './setting.ts'
+import { SETTINGS, type Settings, type SettingsInput } from './settings.ts'
+
+/** Combinations of listener settings that are not allowed, one line each. */
+export function validateListeners(settings: Settings, inputs: SettingsInput): string[] {
+  const { listener, enableTls, http2, http2Address, tlsClientCa, tlsClientAuth } = settings
+  const problems: string[] = []
+  const report = (key: keyof Settings, problem: string): void => {
+    problems.push(`${inputs.get(key)?.source}: ${problem}`)
+  }
+  if (http2Address !== undefined && http2 === 'off')
+    report('http2Address', 'http2_address serves HTTP/2, which http2=off forbids')
+  if (http2 === 'cleartext' && listener === 'uws' && http2Address === undefined) {
+    report(
+      'http2',
+      'http2=cleartext needs --listener=node, or an --http2_address beside the listener uws, which has no HTTP/2',
+    )
+  }
+  if (tlsClientCa === '') {
+    if (tlsClientAuth === 'optional')
+      report('tlsClientAuth', 'tls_client_auth has no effect without tls_client_ca')
+    return problems
+  }
+  if (!enableTls) report('tlsClientCa', 'tls_client_ca has no effect without enable_tls')
+  if (listener === 'uws') {
+    report(
+      'tlsClientCa',
+      'tls_client_ca needs --listener=node: uWebSockets cannot require client certificates',
+    )
+  }
+  return problems
+}
+
+/** Combinations of settings that `mx server` does not allow, one line each. */
+export function validateServer(settings: Settings, inputs: SettingsInput): readonly string[] {
+  const problems: string[] = []
+  const sourceOf = (key: keyof Settings): string => inputs.get(key)?.source ?? SETTINGS[key].name
+  const { registry, store, configSecretKey } = settings
+  if (registry === 'static' || /^mxs?:/.test(registry))
+    problems.push(
+      `${sourceOf('registry')} must be memory, consul://host:port, consuls://host:port or kubernetes, got ${JSON.stringify(registry)}: mx server is a registry itself, and mx:// is for services and for mx api`,
+    )
+  if (configSecretKey === 'memory' && store !== 'memory')
+    problems.push(
+      `${sourceOf('configSecretKey')} must not be memory where the store is kept (${sourceOf('store')}): nobody could read its secrets after a restart; use file for one server, or a key for several`,
+    )
+  return [...problems, ...validatePorts(settings, inputs, 'server')]
+}
+
+/** Addresses of a command that cannot all be listened on, one line each. */
+export function validatePorts(
+  settings: Settings,
+  inputs: SettingsInput,
+  command: ServerCommand,
+): readonly string[] {
+  const sourceOf = (key: keyof Settings): string => inputs.get(key)?.source ?? SETTINGS[key].name
+  const keys = (['address', 'http2Address', 'proxyAddress', 'webAddress', 'adminAddress'] as const)
+    .filter((key) => (SETTINGS[key].only ?? command) === command)
+    // The default admin address yields to others (platform/admin/open-admin.ts).
+    .filter((key) => key !== 'adminAddress' || inputs.has(key))
+  return keys.flatMap((key, i) =>
+    keys.slice(0, i).flatMap((other) => {
+      const [address, earlier] = [settings[key], settings[other]]
+      return address !== undefined && earlier !== undefined && isSamePort(address, earlier)
+        ? `${sourceOf(key)} must be another address than ${SETTINGS[other].name}, got ${formatAddress(address)}`
+        : []
+    }),
+  )
+}
+
+/** Whether only one of two addresses can be listened on. */
+export function isSamePort(a: Address, b: Address): boolean {
+  const isSameHost = a.host === b.host || isWildcardHost(a.host) || isWildcardHost(b.host)
+  return a.port !== 0 && a.port === b.port && isSameHost
+}

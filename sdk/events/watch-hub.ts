@@ -1,0 +1,111 @@
+import { SharedPlaces } from '../../core/limits/shared-places.ts'
+import type { Maybe } from '../../lib/async/maybe.ts'
+import { unavailable } from '../errors.ts'
+import { createEventFeed, type EventFeed } from './event-feed.ts'
+
+export interface WatchHubOptions {
+  /** Watchers at a time, shared fairly between namespaces. */
+  readonly maxWatchers: number
+  /** Keys that may wait for one watcher. */
+  readonly maxWaiting: number
+  /** Why streams end when the service stops, for the watchers. */
+  readonly stopping: string
+}
+
+/** The watchers of a service. */
+export interface WatchHub<E> {
+  /**
+   * Adds a watcher.
+   *
+   * @param watcher id of errors, and namespace of the watcher (empty: anonymous).
+   * @param subscribe begins to push events into the feed and returns the function that ends it. The watcher gets the error of one
+   * that fails later.
+   * @param onStart called once events are pushed, unless the watcher has left.
+   * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is stopping.
+   */
+  readonly open: (
+    watcher: { readonly id: string; readonly namespace: string },
+    subscribe: (feed: EventFeed<E>) => Maybe<() => void>,
+    onStart?: () => void,
+  ) => EventFeed<E>
+  /** Pushes an event to all watchers. */
+  readonly publish: (key: string, event: E) => void
+  readonly count: () => number
+  readonly isClosed: () => boolean
+  /** Ends all streams with an error 503, and rejects new watchers. */
+  readonly close: () => void
+}
+
+export function createWatchHub<E>(options: WatchHubOptions): WatchHub<E> {
+  const { maxWatchers, maxWaiting, stopping } = options
+  const feeds = new Set<EventFeed<E>>()
+  const places = new SharedPlaces(maxWatchers, 'watchers')
+  let closed = false
+
+  return {
+    open({ id, namespace }, subscribe, onStart) {
+      if (closed) throw unavailable(id, stopping)
+      const leave = places.enter(namespace, id)
+      let stop = (): void => {}
+      const onClose = (): void => {
+        stop()
+        leave()
+        feeds.delete(feed)
+      }
+      const feed: EventFeed<E> = createEventFeed({ id, maxWaiting, onClose })
+      feeds.add(feed)
+      const onSubscribed = (unsubscribe: () => void): void => {
+        if (!feeds.has(feed)) return unsubscribe()
+        stop = unsubscribe
+        onStart?.()
+      }
+      try {
+        const subscribed = subscribe(feed)
+        if (subscribed instanceof Promise) subscribed.then(onSubscribed, feed.fail)
+        else onSubscribed(subscribed)
+      } catch (error) {
+        feed.fail(error as Error)
+        throw error
+      }
+      return feed
+    },
+
+    publish(key, event) {
+      for (const feed of feeds) feed.push(key, event)
+    },
+
+    count: () => feeds.size,
+    isClosed: () => closed,
+
+    close() {
+      closed = true
+      for (const feed of feeds) feed.end(stopping)
+    },
+  }
+}
+
+/** A stream of the defined results of `read`, called for each event of a feed. */
+export function mapFeed<E, T>(
+  feed: EventFeed<E>,
+  read: (event: E) => Promise<T | undefined>,
+): AsyncIterableIterator<T> {
+  return {
+    async next() {
+      for (;;) {
+        const { done, value } = await feed.next()
+        if (done === true) return { done, value: undefined }
+        try {
+          const result = await read(value)
+          if (result !== undefined) return { done: false, value: result }
+        } catch (error) {
+          feed.fail(error as Error)
+          throw error
+        }
+      }
+    },
+    return: () => feed.return!() as Promise<IteratorResult<T>>,
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}

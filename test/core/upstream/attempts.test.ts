@@ -1,0 +1,131 @@
+import t, { type Test } from 'tap'
+import {
+  type Attempts,
+  beginAttempt,
+  endAttempt,
+  mayRetry,
+  pickNode,
+  recordFailure,
+  recordStatus,
+} from '../../../core/upstream/attempts.ts'
+import { Upstream, type UpstreamOptions } from '../../../core/upstream/upstream.ts'
+import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
+
+const NODES = Array.from({ length: 8 }, (_, i) => makeNode(`127.0.0.1:${9001 + i}`))
+
+function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
+  const upstream = new Upstream('greeter', { createPool: createPools().createPool, ...options })
+  t.teardown(() => upstream.close())
+  const show = (from: number, to: number) =>
+    upstream.update([makeService('greeter', NODES.slice(from, to))])
+  show(0, nodes)
+  const request: Attempts = {
+    ...{ upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
+  }
+  const begin = (): string => {
+    const node = pickNode(request, undefined)
+    if (node === undefined) return 'none'
+    beginAttempt(request, node)
+    return node.id
+  }
+  const fail = (failure: Parameters<typeof recordFailure>[1], isRepeatable = false): boolean => {
+    endAttempt(request)
+    recordFailure(request, failure)
+    return mayRetry(request, failure, isRepeatable)
+  }
+  return { upstream, request, show, begin, fail }
+}
+
+t.test('an unsent request goes to every node once, and to five of many', async (t) => {
+  for (const failure of ['connect', 'unsent'] as const) {
+    const few = open(t, 3)
+    const ids = new Set<string>()
+    do ids.add(few.begin())
+    while (few.fail(failure))
+    t.equal(ids.size, 3, failure)
+    t.equal(few.begin(), 'none')
+    const many = open(t, 8)
+    do many.begin()
+    while (many.fail(failure))
+    t.equal(many.request.attempts, 5, failure)
+  }
+})
+
+t.test('a node that joined meanwhile is tried', async (t) => {
+  const { begin, fail, show } = open(t, 1)
+  begin()
+  t.equal(fail('connect'), false)
+  show(1, 2)
+  t.equal(begin(), NODES[1]!.id)
+})
+
+t.test('a lost request is repeated once on another node, if that does no harm', async (t) => {
+  const alone = open(t, 1)
+  alone.begin()
+  t.equal(alone.fail('reset', true), false, 'no other node')
+  const { begin, fail } = open(t, 3)
+  const first = begin()
+  t.equal(fail('reset', false), false, 'it may have been served')
+  t.equal(fail('reset', true), true)
+  t.not(begin(), first)
+  t.equal(fail('reset', true), false, 'the second attempt')
+})
+
+t.test('a request lost with a reused connection is repeated on the same node', async (t) => {
+  const { begin, fail } = open(t, 1)
+  const first = begin()
+  t.equal(fail('stale', false), false)
+  t.equal(fail('stale', true), true)
+  t.equal(begin(), first)
+  t.equal(fail('stale', true), false, 'the second attempt')
+})
+
+t.test('a late or malformed response, and a missed deadline, are final', async (t) => {
+  for (const failure of ['gateway', 'neutral'] as const) {
+    const { begin, fail } = open(t, 2)
+    begin()
+    t.equal(fail(failure, true), false, failure)
+  }
+})
+
+t.test('counts requests in flight of the node, each attempt once', async (t) => {
+  let retries = 0
+  const { begin, request } = open(t, 1, { onRetry: () => retries++ })
+  begin()
+  t.equal(request.node!.active, 1)
+  endAttempt(request)
+  endAttempt(request)
+  t.equal(request.node!.active, 0)
+  begin()
+  t.strictSame([request.attempts, retries, request.node!.active], [2, 1, 1])
+})
+
+t.test('outlier detection counts what is a fault of the node', async (t) => {
+  const rows = [
+    ['connect', 1],
+    ['reset', 1],
+    ['gateway', 1],
+    ['unsent', 0],
+    ['stale', 0],
+    ['neutral', 0],
+  ] as const
+  for (const [failure, failures] of rows) {
+    const { begin, fail, request } = open(t, 1)
+    begin()
+    fail(failure)
+    t.equal(request.node!.failuresInRow, failures, failure)
+    recordFailure(request, failure, false)
+    t.equal(request.node!.failuresInRow, failures, 'counted for another request')
+  }
+})
+
+t.test('502, 503 and 504 count where the upstream counts statuses', async (t) => {
+  for (const countsStatus of [true, false]) {
+    const { begin, request } = open(t, 1, { ejection: { countsStatus } })
+    begin()
+    for (const status of [502, 503, 504]) recordStatus(request, status)
+    t.equal(request.node!.failuresInRow, countsStatus ? 3 : 0)
+    recordStatus(request, 500)
+    t.equal(request.node!.failuresInRow, 0)
+  }
+})

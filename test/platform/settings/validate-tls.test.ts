@@ -1,0 +1,91 @@
+import t from 'tap'
+import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
+import { readProfile } from '../../../platform/settings/command.ts'
+import { readFlags } from '../../../platform/settings/flags.ts'
+import { mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'
+
+const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
+
+function problemsOf(flags: readonly string[]): readonly string[] {
+  try {
+    mergeSettings(readFlags(flags))
+    return []
+  } catch (error) {
+    return (error as SettingsError).problems
+  }
+}
+
+t.test('ACME serves HTTPS, for hosts as certificates name them', async (t) => {
+  const flags = ['--enable_acme', '--acme_hosts=A.test., b.test,a.test,bücher.example']
+  t.match(mergeSettings(readFlags(flags)), {
+    enableTls: true,
+    acmeHosts: ['a.test', 'b.test', 'xn--bcher-kva.example'],
+    acmeDirectory: LETS_ENCRYPT,
+    acmeAddress: { host: findWildcardHost(), port: 80 },
+    acmeEmail: '',
+  })
+  const asking = [
+    '--enable_acme',
+    '--acme_ask=https://rule.test/may',
+    '--acme_email=mailto:a@b.test',
+  ]
+  t.match(mergeSettings(readFlags(['--enable_acme'])), { acmeAsk: '', acmeHosts: [] })
+  t.match(mergeSettings(readFlags(asking)), { acmeEmail: 'a@b.test', acmeHosts: [] })
+})
+
+t.test('what is wrong with certificates is told with what would be right', async (t) => {
+  const cases: [string[], RegExp][] = [
+    [
+      ['--enable_acme', '--acme_hosts=*.a.test'],
+      /^--acme_hosts must be names of hosts such as app\.example\.com, got "\*\.a\.test", and wildcards have no HTTP challenge$/,
+    ],
+    [
+      ['--enable_acme', '--acme_hosts=10.0.0.1'],
+      /^--acme_hosts must be names of hosts .* got "10\.0\.0\.1"$/,
+    ],
+    [['--enable_acme', '--acme_hosts=a_b.test'], /^--acme_hosts must be names of hosts/],
+    [['--acme_hosts=a.test'], /^--acme_hosts has no effect without enable_acme/],
+    [
+      ['--enable_acme', '--acme_hosts=a.test', '--acme_directory=http://a.test'],
+      /^--acme_directory must be a URL such as https:/,
+    ],
+    [
+      ['--enable_acme', '--acme_ask=rule'],
+      /^--acme_ask must be a URL such as http:.*, got "rule"$/,
+    ],
+    [
+      ['--enable_acme', '--acme_hosts=a.test', '--acme_email=me'],
+      /^--acme_email must be an address such as admin@example\.com, got "me"$/,
+    ],
+    [
+      ['--enable_acme', '--acme_hosts=a.test', '--acme_eab_kid=k'],
+      /^--acme_eab_kid: acme_eab_kid and acme_eab_key belong together$/,
+    ],
+    [
+      ['--enable_tls', '--tls_cert_file=self-signed,a.pem'],
+      /^--tls_cert_file must be files, or self-signed alone/,
+    ],
+    [
+      ['--enable_tls', '--tls_cert_file=self-signed', '--tls_key_file=a.key'],
+      /^--tls_key_file: a self-signed certificate has its own key/,
+    ],
+  ]
+  for (const [flags, problem] of cases) t.match(problemsOf(flags)[0], problem, flags.join(' '))
+  t.same(problemsOf(['--enable_acme=false', '--acme_hosts=a.test']), [], 'it may be switched off')
+})
+
+t.test(
+  'without files, profile local has a self-signed certificate, and no other profile',
+  async (t) => {
+    const flags = readFlags(['--enable_tls'], 'server')
+    t.match(mergeSettings(flags, readProfile('local')), { tlsCertFiles: ['self-signed'] })
+    const files = readFlags(['--enable_tls', '--tls_cert_file=a', '--tls_key_file=b'], 'server')
+    t.match(mergeSettings(files, readProfile('local')), { tlsCertFiles: ['a'], tlsKeyFiles: ['b'] })
+    for (const profile of ['test', 'cluster', 'kubernetes'] as const)
+      t.throws(() => mergeSettings(flags, readProfile(profile)), {
+        name: SettingsError.name,
+        message: /^--enable_tls: TLS certificate and key files not specified/,
+      })
+    t.match(mergeSettings(readProfile('local')), { enableTls: false }, 'unless TLS is asked for')
+  },
+)
