@@ -50,12 +50,11 @@ const MAX_LOOKUPS = 256
 const LOOKUP_PAUSES_MS = [50, 150, 300, 900]
 
 /**
- * Registry of the services of a Consul cluster, through a local or remote agent (docs/registry.md). Loads the library `consul` on the
+ * Registry of the services of a Consul cluster, through a local or remote agent (docs/consul.md). Loads the library `consul` on the
  * first query.
  *
  * @throws {RangeError} for a malformed domain.
  * @throws {Error} if a TLS file cannot be read.
- * @throws {Error} when a file of the TLS options cannot be read.
  */
 export function createConsulRegistry(options: ConsulRegistryOptions = {}): Registry {
   const { domain = DEFAULT_DOMAIN, host = '127.0.0.1', secure = false, token } = options

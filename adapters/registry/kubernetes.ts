@@ -23,7 +23,7 @@ const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
  * Registry of the Services of a Kubernetes namespace with the ready endpoints of their EndpointSlices, listed and watched from the
- * first query on. Read-only: Kubernetes tracks its instances. docs/registry.md lists the annotations and required permissions.
+ * first query on. Read-only: Kubernetes tracks its instances. docs/kubernetes-registry.md lists the annotations and required permissions.
  *
  * @throws {TypeError} for a malformed namespace. (`getService`, `listServices`) {Error} if there is no cluster, or it is unreachable
  * or denies access before the first list; later the last known state is returned.

@@ -48,7 +48,7 @@ export interface EgressPolicyOptions extends EgressSettings {
 
 /**
  * The outgoing address policy: decides where this process connects when somebody other than an operator supplied the address
- * (docs/registry.md, "Outgoing addresses").
+ * (docs/registry-service.md, "Outgoing addresses").
  *
  * Addresses of operators, of the configuration, and of registries that others administer do not pass through it.
  */

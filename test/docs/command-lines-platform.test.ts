@@ -9,6 +9,7 @@ await typeGuides(t, [
   'docs/network.md',
   'docs/plugins.md',
   'docs/registry.md',
+  'docs/registry-service.md',
   'docs/server.md',
   // It denies anonymous requests.
   'docs/auth.md',

@@ -73,5 +73,8 @@ t.test('what the guide does works', async (t) => {
 })
 
 t.test('its limits are those there are', async (t) => {
-  t.match(GUIDE, `Paths are at most ${MAX_PATH_BYTES} bytes and ${MAX_DEPTH} names long`)
+  t.match(
+    GUIDE.replaceAll(/\s+/g, ' '),
+    `Paths are at most ${MAX_PATH_BYTES} bytes and ${MAX_DEPTH} names long`,
+  )
 })
