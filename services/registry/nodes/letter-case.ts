@@ -14,6 +14,6 @@ export function checkLetterCase(domain: Domain, { name }: Service, id: string): 
   if (other === undefined) return
   throw conflict(
     id,
-    `the name ${name} differs from that of the registered service ${other} in letter case only: choose another name`,
+    `the name ${name} differs from that of the registered service ${other} only in letter case: choose another name`,
   )
 }

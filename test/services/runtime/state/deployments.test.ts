@@ -34,7 +34,7 @@ const timer = setInterval(() => {
 }
 
 t.test(
-  'an update that another one takes the place of never serves from what is removed',
+  'never serves from a deleted build after a superseding update',
   async (t) => {
     const runtime = await openPlatformRuntime(t)
     const folder = makeTempFolder(t, 'gates')
@@ -94,7 +94,7 @@ function open(
   return { objects, folders, deployments }
 }
 
-t.test('what came up serves, also where something else was asked for meanwhile', async (t) => {
+t.test('keeps a revision serving that came up before a newer request', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
   const { objects, folders, deployments } = open(t, async () => {
     await objects.change(record, (now) => ({ ...now, asked: ASKED_NEXT }))
@@ -108,7 +108,7 @@ t.test('what came up serves, also where something else was asked for meanwhile',
   t.ok(existsSync(folders.build(record, 'one')))
 })
 
-t.test('what came up before it could be given up serves, too', async (t) => {
+t.test('keeps a revision serving that came up before it was cancelled', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
   let giveUp = async () => {}
   let given: Promise<void> | undefined
@@ -125,7 +125,7 @@ t.test('what came up before it could be given up serves, too', async (t) => {
   t.ok(existsSync(folders.build(record, 'one')))
 })
 
-t.test('builds of one namespace leave a place to those of others', async (t) => {
+t.test('leaves a build slot to other namespaces', async (t) => {
   const builds = new Map<string, () => void>()
   const { deployments, objects } = open(
     t,

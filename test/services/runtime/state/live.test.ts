@@ -13,7 +13,7 @@ function toLive(more: Partial<Live> = {}): Live {
   return { deployment: undefined, state: undefined, nowMs: 5, ...more }
 }
 
-t.test('what is asked for first goes through pending, building and starting', async (t) => {
+t.test('goes through pending, building and starting on the first request', async (t) => {
   const record = makeRecord({ changedMs: 1 })
   t.equal(withLive(record, toLive()), record, 'nothing has changed')
   for (const phase of ['building', 'starting'] as const) {
@@ -25,7 +25,7 @@ t.test('what is asked for first goes through pending, building and starting', as
   t.match(withLive(record, toLive({ deployment: older })), { status: 'pending' })
 })
 
-t.test('what waits for a node is pending, and says why', async (t) => {
+t.test('is pending with a cause while waiting for a node', async (t) => {
   const record = makeRecord()
   const deployment = { asked: 'one', phase: 'starting' } as const
   const state = toState({ status: 'pending', ready: 0, waiting: 'no node can run it: no memory' })
@@ -37,7 +37,7 @@ t.test('what waits for a node is pending, and says why', async (t) => {
 })
 
 t.test(
-  'while something older serves the status is that, and `update` says how far it is',
+  'keeps the status of the serving revision and reports the phase in update',
   async (t) => {
     const record = makeRecord({
       ...{ settled: 'one', current: makeRevision('one'), status: 'running' },
@@ -55,7 +55,7 @@ t.test(
 )
 
 t.test(
-  'what is wrong with what runs is kept, also when nothing is known of it any more',
+  'keeps the last error when the state is unknown',
   async (t) => {
     const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
     const state = toState({ status: 'error', error: 'exited with 1', retries: 5 })
@@ -68,7 +68,7 @@ t.test(
   },
 )
 
-t.test('that copies were started again is told of what runs well since', async (t) => {
+t.test('reports restarts of instances while the service runs', async (t) => {
   const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
   const state = toState({ restarts: 3, lastFailure: 'exited with code 7' })
   const known = withLive(settled, toLive({ state }))
@@ -79,7 +79,7 @@ t.test('that copies were started again is told of what runs well since', async (
   t.notOk('restarts' in anew || 'lastFailure' in anew)
 })
 
-t.test('what is on its way out is stopping', async (t) => {
+t.test('is stopping while being deleted', async (t) => {
   const record = makeRecord({ settled: 'one', current: makeRevision('one'), deleting: true })
   t.match(withLive(record, toLive({ state: toState() })), { status: 'stopping' })
 })
