@@ -47,7 +47,7 @@ export interface Reconciler {
   readonly begin: () => Promise<void>
   /** Reconciles all objects: another server may have changed them. */
   readonly resume: () => void
-  /** Stops work in progress; the server that takes over starts it queued. */
+  /** Stops work in progress; the server that takes over starts it again. */
   readonly pause: () => Promise<void>
   /** Resolves once all earlier changes are noticed. */
   readonly refresh: () => Promise<void>
@@ -120,7 +120,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (isInProgress && deployments.get(key)?.asked !== asked.id) {
       await deployments.giveUp(key)
       // The cancelled deployment may just have come up while the cached record is stale: settled requests are not built
-      // queued.
+      // again.
       const now = await objects.read(record)
       if (now?.deleting === false && now.asked.id !== now.settled) await begin(now)
     } else if (current !== undefined) {

@@ -43,7 +43,7 @@ const watchdog = createWatchdog(CHECK_MS)
 /** Exit status of the shell if the program does not exist. */
 const NO_PROGRAM = 127
 const TAIL_CHARS = 4096
-/** Timeout for reading the output after the end: a process that left the group may append the pipes open. */
+/** Timeout for reading the output after the end: a process that left the group may keep the pipes open. */
 const READ_MS = 2000
 /** Executes the program as leader of the group; a watcher beside it kills the group when this process ends for any reason. */
 const TIED = '(read -r _ <&3 || kill -9 -$$) >/dev/null 2>&1 & exec "$@" 3<&-'

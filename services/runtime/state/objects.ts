@@ -23,7 +23,7 @@ export interface Objects {
   /** Objects of a namespace, sorted by name. */
   readonly list: (namespace: string, name?: string, signal?: AbortSignal) => Promise<Listed>
   /**
-   * Finds an object; without a version `latest`, or the only record, ignoring those that never came up.
+   * Finds an object; without a version `latest`, or the only one, ignoring those that never came up.
    *
    * @param which `staying`: excludes objects being deleted. @default 'staying'
    * @throws {GatewayError} 404, or 400 if it is ambiguous.
@@ -37,7 +37,7 @@ export interface Objects {
   /** False: it already exists. */
   readonly add: (record: ServiceRecord) => Promise<boolean>
   /**
-   * Changes a record with optimistic concurrency: `change` is called with the newest record until no record else changed it.
+   * Changes a record with optimistic concurrency: `change` is called with the newest record until no one else changed it.
    *
    * @param change returns the same record to leave it, undefined to delete it.
    * @returns the stored record; undefined if there is none.
@@ -110,7 +110,7 @@ export function createObjects(store: Store): Objects {
       if (version === '' && versions.length > 1)
         throw badRequest(
           errorId,
-          `${name} has several versions, specify record: ${versions.join(', ')}`,
+          `${name} has several versions, specify one: ${versions.join(', ')}`,
         )
       const existing = versions.length === 0 ? '' : `; existing versions: ${versions.join(', ')}`
       throw notFound(

@@ -203,7 +203,7 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
   await form.getByLabel('Metadata').fill(`note=${SCRIPT}`)
   const make = form.getByRole('button', { name: 'Create account' })
   await make.click()
-  await form.getByText('request.id must be up to 128 characters').waitFor()
+  await form.getByText('request.id must be at most 128 characters').waitFor()
   t.equal(await form.getByLabel('Scopes').inputValue(), 'reader, staff', 'it is still there')
   await checkAccessibility(t, page, 'auth-account-invalid')
   await form.getByLabel('Id').fill('jane')

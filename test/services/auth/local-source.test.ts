@@ -26,7 +26,7 @@ async function next<T>(told: AsyncIterator<T>): Promise<T> {
   return value
 }
 
-t.test('all rules of a namespace are told, at once and after each change', async (t) => {
+t.test('streams all rules of a namespace, immediately and after each change', async (t) => {
   const { source, rules, stop } = await open(t)
   const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
   const ids = async () => (await next(told)).map(({ id }) => id)
@@ -43,7 +43,7 @@ t.test('all rules of a namespace are told, at once and after each change', async
 })
 
 t.test(
-  'namespaces that have rules of their own are told, at once and when there are more',
+  'streams namespaces with rules, immediately and when there are more',
   async (t) => {
     const { source, rules, stop } = await open(t)
     await rules.create('acme', LOGIN, {}, ID)
@@ -60,7 +60,7 @@ t.test(
 )
 
 t.test(
-  'rules that change faster than they are taken are told once, as they are then',
+  'coalesces rule changes for a slow watcher',
   async (t) => {
     const { source, rules, stop } = await open(t)
     const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
@@ -70,14 +70,14 @@ t.test(
   },
 )
 
-t.test('rules that cannot be read end their watch with an error', async (t) => {
+t.test('ends a watch with an error if rules cannot be read', async (t) => {
   const { source, store, stop } = await open(t)
   await store.close()
   const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
   await t.rejects(told.next(), { code: 503 })
 })
 
-t.test('keys and revocations are told, at once and after each change', async (t) => {
+t.test('streams keys and revocations, immediately and after each change', async (t) => {
   const { source, keys, store, clock, stop } = await open(t)
   const told = source.watchTokens(stop.signal)[Symbol.asyncIterator]()
   const first = await next(told)
@@ -94,7 +94,7 @@ t.test('keys and revocations are told, at once and after each change', async (t)
   t.equal(isRevoked({ ...session, account: { ...account, issuer: 'acme' } }), false)
 })
 
-t.test('who gives up before a watch has begun is told nothing', async (t) => {
+t.test('streams nothing to a watcher that leaves before the start', async (t) => {
   const { source } = await open(t)
   const told = source.watchRules('mx', AbortSignal.abort())[Symbol.asyncIterator]()
   t.same(await told.next(), { done: true, value: undefined })

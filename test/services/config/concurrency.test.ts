@@ -29,7 +29,7 @@ const WRITERS = 10
 const EACH = 10
 
 for (const [name, openStores] of Object.entries(STORES)) {
-  t.test(`${name}: no change is lost, whoever else changes something`, async (t) => {
+  t.test(`${name}: loses no change under concurrency`, async (t) => {
     const stores = await openStores(t)
     if (stores === undefined) return
     const servers = await Promise.all(stores.map((store) => openPlatformConfig(t, { store })))
@@ -58,7 +58,7 @@ for (const [name, openStores] of Object.entries(STORES)) {
     }
   })
 
-  t.test(`${name}: a watcher of one server sees what the other did at last`, async (t) => {
+  t.test(`${name}: a watcher of one server eventually sees changes of the other`, async (t) => {
     const stores = await openStores(t)
     if (stores === undefined) return
     const [one, two] = await Promise.all(stores.map((store) => openPlatformConfig(t, { store })))
@@ -70,7 +70,7 @@ for (const [name, openStores] of Object.entries(STORES)) {
     t.equal(await one!.get('a'), 'last')
   })
 
-  t.test(`${name}: of two servers with different keys the second writes no secret`, async (t) => {
+  t.test(`${name}: rejects a secret from the second of two servers with different keys`, async (t) => {
     const stores = await openStores(t)
     if (stores === undefined) return
     const [one, two] = await Promise.all(
@@ -88,7 +88,7 @@ for (const [name, openStores] of Object.entries(STORES)) {
     t.notMatch(await dumpStore(stores[0]), new RegExp(parseSecretKey(OTHER_KEY, 'key').id))
   })
 
-  t.test(`${name}: a change of keys loses nothing that happens meanwhile`, async (t) => {
+  t.test(`${name}: loses no concurrent change during a key rotation`, async (t) => {
     const stores = await openStores(t)
     if (stores === undefined) return
     const { set } = await openPlatformConfig(t, { store: stores[0] })

@@ -23,20 +23,20 @@ t.test('names the invalid field of a request', async (t) => {
       {},
       /source must be source:\/\/shop:latest/,
     ],
-    [{ name: 'shop', source: 'ftp://a/b' }, {}, /no address of a repository/],
+    [{ name: 'shop', source: 'ftp://a/b' }, {}, /invalid repository address/],
     [
       { name: 'shop', source: SOURCE },
       { image: 'nginx' },
-      /options\.image: this server runs programs/,
+      /options\.image: this server runs processes/,
     ],
-    [{ name: 'auth', source: 'source://auth:latest' }, {}, /^auth is a service of the platform/],
-    [{ name: 'Auth', source: 'source://Auth:latest' }, {}, /^Auth is a service of the platform/],
+    [{ name: 'auth', source: 'source://auth:latest' }, {}, /^the name auth is reserved/],
+    [{ name: 'Auth', source: 'source://Auth:latest' }, {}, /^the name Auth is reserved/],
     [
       { name: 'shop', source: SOURCE },
       { env: ['MX_SERVICE_NAME=store'] },
-      /^store is a service of/,
+      /^the name store is reserved/,
     ],
-    [{ name: 'shop', source: SOURCE }, { secrets: { MX_SERVICE_NAME: 'auth' } }, /^auth is a serv/],
+    [{ name: 'shop', source: SOURCE }, { secrets: { MX_SERVICE_NAME: 'auth' } }, /^the name auth is reserved/],
     [{ name: 'shop', source: SOURCE }, { env: ['no'] }, /env.*<name>=<value>/],
     [{ name: 'shop', source: SOURCE }, { instances: 1000 }, /instances/],
     [{ name: 'shop', source: SOURCE }, { namespace: '../x' }, /namespace/],
@@ -60,7 +60,7 @@ t.test('rejects images on a server that runs processes, also in an update', asyn
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
   await t.rejects(runtime.update('shop', undefined, { image: 'nginx' }), {
-    ...{ code: 400, message: /options\.image: this server runs programs/ },
+    ...{ code: 400, message: /options\.image: this server runs processes/ },
   })
 })
 
@@ -73,7 +73,7 @@ t.test('rejects an existing name; updates it with force', async (t) => {
   await t.rejects(runtime.create('Shop', toPlain('two')), {
     ...{
       code: 409,
-      message: /^the name Shop differs from that of shop@latest in letter case only/,
+      message: /^the name Shop differs from that of shop@latest only in letter case/,
     },
   })
   await runtime.settled('shop')
@@ -182,7 +182,7 @@ t.test(
     await one.close()
     const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
     const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, elsewhere)
-    const away = { code: 503, message: /server one, which runs it, does not answer; with force/ }
+    const away = { code: 503, message: /server one, which runs the service, is unreachable; force/ }
     await t.rejects(two.call('Delete', 'shop'), away)
     await t.rejects(two.call('Delete', 'shop'), away, 'it is not taken for gone')
     const again = two.call('Create', 'shop', {

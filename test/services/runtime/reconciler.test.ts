@@ -57,7 +57,7 @@ t.test('does not rebuild a settled request while store updates are delayed', asy
   await eventually(async () => (await one.read())[0]?.status === 4)
   await until(() => late === 0)
   t.match(await one.settled('shop'), { status: 4, metadata: { error: undefined } })
-  t.notMatch(one.lines.join(''), /a deployment failed/)
+  t.notMatch(one.lines.join(''), /deployment failed/)
   await one.close()
   const two = await openPlatformRuntime(t, {}, left)
   t.match(

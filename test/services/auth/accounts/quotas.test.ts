@@ -8,7 +8,7 @@ const toQuota = (name: string) => createQuota(name, { limit: 2, namespaces: {} }
 const quotas = { accounts: toQuota('quota_accounts'), rules: toQuota('quota_rules') }
 
 t.test(
-  'a namespace has as many accounts as its quota says, however many are created at once',
+  'limits the accounts of a namespace to its quota, also concurrently',
   async (t) => {
     const { call } = await openPlatformAuth(t, { quotas })
     const create = (id: string, caller = OF_ACME, namespace = 'acme') =>
@@ -34,7 +34,7 @@ t.test(
   },
 )
 
-t.test('a namespace has as many rules as its quota says, and operators add more', async (t) => {
+t.test('limits the rules of a namespace to its quota, except for operators', async (t) => {
   const { call } = await openPlatformAuth(t, { quotas })
   const create = (id: string, caller = OF_ACME, access = 'GRANTED') =>
     call(

@@ -64,7 +64,7 @@ t.test('accepts a folder or a file as entrypoint', async (t) => {
   t.equal(runBuilt(two), 'two\n')
   await t.rejects(build({ entrypoint: 'services/none' }), {
     code: 400,
-    message: 'there is no services/none in the source',
+    message: 'the source does not contain services/none',
   })
   await t.rejects(build({ entrypoint: '../other' }), {
     code: 400,

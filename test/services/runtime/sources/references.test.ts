@@ -14,7 +14,7 @@ t.test('accepts branches, tags and commits as references', async (t) => {
     t.doesNotThrow(() => checkRef(ref), ref)
   const bad = ['', '-x', '--upload-pack=x', 'a b', 'a..b', 'a:b', 'a~1', '/a', 'a/', 'a//b', 'a/.b']
   for (const ref of [...bad, 'a.lock', 'a.', 'a\n', '$(x)', 'a'.repeat(101)])
-    t.throws(() => checkRef(ref), { code: 400, message: /no branch and no commit/ }, ref)
+    t.throws(() => checkRef(ref), { code: 400, message: /invalid branch, tag or commit/ }, ref)
 })
 
 t.test('detects commits by their format', async (t) => {
@@ -48,14 +48,14 @@ t.test('rejects invalid and disallowed addresses', async (t) => {
     t.throws(() => checkAddress(address, false), { code: 400, message }, address)
   refuse('ssh://git@github.com/a/b', /it must be https/)
   refuse('http://github.com/a/b', /it must be https/)
-  refuse('ext::sh', /names no host/)
+  refuse('ext::sh', /has no host/)
   refuse('https://-oProxyCommand=x.y/a', /./)
   refuse('git://github.com/a/b', /it must be https/)
   refuse('git@github.com:a/b', /it must be https.*profile local/)
-  refuse('helloworld', /names no host/)
+  refuse('helloworld', /has no host/)
   refuse('', /characters/)
   refuse('--upload-pack=x', /characters/)
-  refuse('https://github.com/', /names no repository/)
+  refuse('https://github.com/', /has no repository path/)
   refuse('/srv/repository', /profile local/)
   refuse('file:///srv/repository', /profile local/)
 })

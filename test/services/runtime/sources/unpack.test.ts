@@ -48,9 +48,9 @@ t.test('rejects entries that lead out of the folder by name', async (t) => {
     [{ path: '/etc/passwd', content: 'x' }, /"\/etc\/passwd", but paths must be relative/],
     [{ path: '../outside', content: 'x' }, /"\.\.\/outside", which leads out/],
     [{ path: 'a/../../outside', content: 'x' }, /which leads out/],
-    [{ path: 'a\\..\\outside', content: 'x' }, /characters that paths must not have/],
-    [{ path: 'C:/windows', content: 'x' }, /characters that paths must not have/],
-    [{ path: 'a\nb', content: 'x' }, /characters that paths must not have/],
+    [{ path: 'a\\..\\outside', content: 'x' }, /contains invalid characters/],
+    [{ path: 'C:/windows', content: 'x' }, /contains invalid characters/],
+    [{ path: 'a\nb', content: 'x' }, /contains invalid characters/],
     [{ path: 'link', type: 'SymbolicLink', linkpath: '/etc' }, /holds link, a SymbolicLink/],
     [{ path: 'link', type: 'SymbolicLink', linkpath: 'main.ts' }, /holds link, a SymbolicLink/],
     [{ path: 'hard', type: 'Link', linkpath: '/etc/passwd' }, /holds hard, a Link/],
@@ -113,13 +113,13 @@ t.test('stops decompressing a bomb at the limit', async (t) => {
 
 t.test('rejects a file that is not an archive or is truncated', async (t) => {
   const archive = makeTar([{ path: 'main.ts', content: 'x'.repeat(3000) }])
-  t.match(await refuse(t, Buffer.from('hello')), { code: 400, message: /no tar archive/ })
-  t.match(await refuse(t, Buffer.alloc(0)), { code: 400, message: /no tar archive/ })
-  t.match(await refuse(t, Buffer.alloc(5000, 7)), { code: 400, message: /no tar archive/ })
+  t.match(await refuse(t, Buffer.from('hello')), { code: 400, message: /not a tar archive/ })
+  t.match(await refuse(t, Buffer.alloc(0)), { code: 400, message: /not a tar archive/ })
+  t.match(await refuse(t, Buffer.alloc(5000, 7)), { code: 400, message: /not a tar archive/ })
   t.match(await refuse(t, archive.subarray(0, 2000)), { code: 400, message: /Truncated/ })
-  t.match(await refuse(t, archive.subarray(0, 3584)), { code: 400, message: /was cut off/ })
+  t.match(await refuse(t, archive.subarray(0, 3584)), { code: 400, message: /is truncated/ })
   t.match(await refuse(t, gzipSync(archive).subarray(0, 50)), { code: 400, message: /no gzip/ })
-  t.match(await refuse(t, gzipSync(gzipSync(archive))), { code: 400, message: /no tar archive/ })
+  t.match(await refuse(t, gzipSync(gzipSync(archive))), { code: 400, message: /not a tar archive/ })
 })
 
 t.test(

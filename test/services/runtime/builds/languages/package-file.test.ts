@@ -34,7 +34,7 @@ t.test('installs a workspace with its root package', async (t) => {
 t.test('names a package.json that is invalid', async (t) => {
   const folder = makeTempFolder(t, 'package')
   writeFiles(folder, { 'package.json': '{"a": }' })
-  await t.rejects(readPackage(folder), { code: 400, message: /^package\.json is no JSON: / })
+  await t.rejects(readPackage(folder), { code: 400, message: /^package\.json is not valid JSON: / })
   writeFiles(folder, { 'package.json': '7' })
-  await t.rejects(readPackage(folder), { code: 400, message: /must hold an object/ })
+  await t.rejects(readPackage(folder), { code: 400, message: /must be an object/ })
 })
