@@ -137,7 +137,7 @@ t.test('returns 400 naming the malformed field and stores nothing', async (t) =>
   await refused(
     'Set',
     { path: '', value },
-    /^request\.value\.data must be an object where the path is empty/,
+    /^request\.value\.data must be an object if the path is empty/,
   )
   await refused(
     'Set',
@@ -160,7 +160,7 @@ t.test('returns 413 for a configuration that is too long and leaves it unchanged
   await t.rejects(set('b', 'x'.repeat(2000)), {
     id: 'config.Config.Set',
     code: 413,
-    message: 'the configuration of mx would take 4023 bytes, it may take 3000',
+    message: 'the configuration of mx exceeds the limit of 3000 bytes, got 4023',
   })
   t.match(await call('List'), { entries: [{ path: 'a' }] })
   t.equal(await set('b', 1), 2)
@@ -264,10 +264,10 @@ t.test('reads a stored version and rolls back to it; returns 404 for another', a
     await t.rejects(call('Rollback', { version }), {
       id: 'config.Config.Rollback',
       code: 404,
-      message: `not found: version ${version} of mx; kept: 3 to 5`,
+      message: `not found: version ${version} of mx; stored versions: 3 to 5`,
     })
   await t.rejects(get('a', { version: 2 }), { id: 'config.Config.Get', code: 404 })
-  await t.rejects(call('Rollback', { namespace: 'foo', version: 1 }), { message: /kept: none$/ })
+  await t.rejects(call('Rollback', { namespace: 'foo', version: 1 }), { message: /stored versions: none$/ })
   t.strictSame(await call('Rollback', { version: 3 }), { version: 6 })
   t.equal(await get('a'), 3)
   t.strictSame(await call('Rollback', { version: 6 }), { version: 6 }, 'what it is already')

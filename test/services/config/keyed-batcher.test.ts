@@ -100,7 +100,7 @@ t.test('rejects work while too much is pending', async (t) => {
   const second = batches.push('one', 'b', 2500)
   await t.rejects(batches.push('two', 'c', 0), {
     code: 503,
-    message: 'too many changes of the configuration are waiting',
+    message: 'too many changes of the configuration are pending',
   })
   release()
   await Promise.all([first, second])
@@ -111,7 +111,7 @@ t.test('finishes work in progress on close and rejects new work', async (t) => {
   const { batches, log, release } = open()
   const all = ['a', 'b'].map((work) => batches.push('one', work, 0))
   const closed = batches.close().then(() => log.push('closed'))
-  await t.rejects(batches.push('two', 'c', 0), { code: 503, message: /being closed/ })
+  await t.rejects(batches.push('two', 'c', 0), { code: 503, message: /is stopping/ })
   release()
   await Promise.all([...all, closed])
   t.strictSame(log, ['one: a', 'one: b', 'closed'])

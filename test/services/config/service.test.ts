@@ -48,7 +48,7 @@ t.test(
     const gone = watch<Told>({ path: 'x' })
     t.match((await gone.next()).value, { value: { data: 'null' }, exists: false })
     const last = plain.next()
-    const failed = t.rejects(last, { code: 503, message: 'the configuration is being closed' })
+    const failed = t.rejects(last, { code: 503, message: 'the service config is stopping' })
     await close()
     await failed
   },

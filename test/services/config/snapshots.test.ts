@@ -105,7 +105,7 @@ t.test('reads a stored version and returns 404 for another', async (t) => {
   await t.rejects(snapshots.readVersion('mx', 1, 'id'), {
     id: 'id',
     code: 404,
-    message: 'not found: version 1 of mx; kept: none',
+    message: 'not found: version 1 of mx; stored versions: none',
   })
   await put(4, '{"a":"4","b":"1"}', ['{"a":"","c":"5"}', '{"a":"3"}'])
   const read = async (version: number) => {
@@ -115,7 +115,7 @@ t.test('reads a stored version and returns 404 for another', async (t) => {
   t.strictSame(await read(4), [4, '{"a":4,"b":1}'])
   t.strictSame(await read(3), [3, '{"a":3,"b":1}'])
   t.strictSame(await read(2), [2, '{"b":1,"c":5}'])
-  await t.rejects(read(1), { message: 'not found: version 1 of mx; kept: 2 to 4' })
+  await t.rejects(read(1), { message: 'not found: version 1 of mx; stored versions: 2 to 4' })
   await store.commit([{ table: TABLE, key: key(3) }])
   await t.rejects(read(2), { code: 500, message: /incomplete/ })
 })

@@ -144,7 +144,7 @@ t.test('ends all streams on close and rejects new ones', async (t) => {
   await take(a)
   const waiting = a.next()
   watches.close()
-  const error = { id: ID, code: 503, message: 'the configuration is being closed' }
+  const error = { id: ID, code: 503, message: 'the service config is stopping' }
   await t.rejects(waiting, error)
   await t.rejects(b.next(), error)
   t.equal(stopped(), 2)

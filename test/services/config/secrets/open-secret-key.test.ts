@@ -78,10 +78,10 @@ t.test('rejects a wrong key in one line and overwrites nothing', async (t) => {
 t.test('reports a missing key and creates none', async (t) => {
   const { store, file, before } = await openWithSecret(t)
   await t.rejects(openSecretKey({ store, file }), {
-    message: `the configuration has secrets, and their key is missing: give it by ${SETTING}, or ${file}`,
+    message: `the configuration has secrets, and their key is missing: set ${SETTING}, or ${file}`,
   })
   t.notOk(existsSync(file))
-  await t.rejects(openSecretKey({ store }), { message: /their key is missing: give it by [^/]*$/ })
+  await t.rejects(openSecretKey({ store }), { message: /their key is missing: set [^/]*$/ })
   t.equal(await dumpStore(store), before)
 })
 
@@ -97,7 +97,7 @@ t.test('re-encrypts everything with the new key if the previous one is set', asy
 t.test('rejects a malformed key by its setting', async (t) => {
   const { store, file } = open(t)
   await t.rejects(openSecretKey({ store, file, key: 'hunter2' }), {
-    message: `${SETTING} must be 32 bytes in base64, as \`openssl rand -base64 32\` makes them, got 5 bytes`,
+    message: `${SETTING} must be 32 bytes in base64, as created by \`openssl rand -base64 32\`, got 5 bytes`,
   })
   await t.rejects(openSecretKey({ store, file, key: '' }), {
     message: /^MX_CONFIG_SECRET_KEY or .* must be/,

@@ -154,7 +154,7 @@ t.test('changes nothing with a wrong key', async (t) => {
   const before = await dumpStore(store)
   const wrong = parseSecretKey(Buffer.alloc(32, 3).toString('base64'), 'key')
   await t.rejects(changeSecretKey({ store, from: wrong, to }), {
-    message: 'the secrets of the configuration are not encrypted with the key to change',
+    message: 'the secrets of the configuration are not encrypted with the previous key',
   })
   t.equal(await dumpStore(store), before)
 })
@@ -166,7 +166,7 @@ t.test('names a secret that cannot be decrypted and keeps the key', async (t) =>
   const text = Buffer.from(version!.value).toString().replace('"x"', '"y"')
   await store.commit([{ table, key: version!.key, value: Buffer.from(text) }])
   await t.rejects(changeSecretKey({ store, from, to }), {
-    message: 'the secret y of foo cannot be decrypted: it was changed, or is of another place',
+    message: 'the secret y of foo cannot be decrypted: it was modified, or belongs to another path',
   })
   t.match(await readKeyNote(store), { keyId: from.id })
   t.strictSame((await readAll(store, from)).slice(2), ALL.slice(2))
@@ -184,7 +184,7 @@ t.test('gives up while heads change continuously', async (t) => {
     },
   }
   await t.rejects(changeSecretKey({ store: busy, from, to }), {
-    message: 'the configuration is changed all the time: its secret key could not be',
+    message: 'the configuration is being changed concurrently: its secret key could not be rotated',
   })
   t.strictSame(await readAll(store, from), ALL)
 })

@@ -54,7 +54,7 @@ t.test('rejects a key file that others can read', { skip: process.platform === '
   for (const mode of [0o640, 0o604, 0o620, 0o602]) {
     chmodSync(file, mode)
     t.throws(() => readSecretKeyFile(file), {
-      message: `${file} must be its owner's alone: chmod 600 ${file}`,
+      message: `${file} must be accessible only to its owner: chmod 600 ${file}`,
     })
   }
   chmodSync(file, 0o400)

@@ -56,10 +56,10 @@ t.test('accepts keys of 32 bytes in base64, either alphabet, padded or not', asy
 })
 
 t.test('rejects a malformed key without quoting it', async (t) => {
-  const how = 'the key must be 32 bytes in base64, as `openssl rand -base64 32` makes them, got'
+  const how = 'the key must be 32 bytes in base64, as created by `openssl rand -base64 32`, got'
   for (const [text, got] of [
-    ['', 'something that is no base64'],
-    ['hunter2 hunter2', 'something that is no base64'],
+    ['', 'invalid base64'],
+    ['hunter2 hunter2', 'invalid base64'],
     ['hunter2', '5 bytes'],
     [randomBytes(16).toString('base64'), '16 bytes'],
     [randomBytes(33).toString('base64'), '33 bytes'],

@@ -115,7 +115,7 @@ t.test('keeps a secret set to [secret] and rejects it elsewhere', async (t) => {
       {
         id: ID,
         code: 400,
-        message: `request.value.data must not be "[secret]" at ${path}: it stands for secrets, and there is none`,
+        message: `request.value.data must not be "[secret]" at ${path}: it stands for an existing secret, and there is none`,
       },
       path,
     )
@@ -129,6 +129,6 @@ t.test('accepts only a map for the whole tree', async (t) => {
   for (const value of [1, 'x', null, []])
     t.throws(() => set(EMPTY, '', value), {
       code: 400,
-      message: 'request.value.data must be an object where the path is empty',
+      message: 'request.value.data must be an object if the path is empty',
     })
 })
