@@ -19,15 +19,15 @@ export interface KnownServicesOptions<T> {
   readonly key: string
   readonly source: KnownServicesSource<T>
   readonly log: PluginLog
-  /** Milliseconds from a change to the save. @default 5000 */
+  /** Delay from a change to the save in milliseconds. @default 5000 */
   readonly saveMs?: number
 }
 
 /** Services with the paths they declare, in the store: after a restart they are unavailable, not unknown, until they register again. */
 export interface KnownServices {
-  /** Restores what an earlier process saved, and saves from now on. What fails is logged. */
+  /** Restores saved names, and saves changes from now on. Errors are logged. */
   readonly open: () => Promise<void>
-  /** Saves for the last time. */
+  /** Saves a last time. */
   readonly close: () => Promise<void>
 }
 

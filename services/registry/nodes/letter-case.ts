@@ -3,8 +3,8 @@ import { conflict } from '../../../sdk/errors.ts'
 import type { Domain } from '../domains.ts'
 
 /**
- * Rejects a service whose name differs from that of a registered one in letter case only: rules do not distinguish letter case, so that
- * each would have the rules of the other.
+ * Rejects a service whose name differs from that of a registered one only in letter case: rules do not distinguish letter
+ * case, so each would have the rules of the other.
  *
  * @param id of the error.
  * @throws {GatewayError} 409

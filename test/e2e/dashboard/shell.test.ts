@@ -216,7 +216,10 @@ t.test('lists, searches, sorts and opens services', async (t) => {
   const opened = await openDashboard(t, { path: '/services' })
   if (opened === undefined) return
   const { page } = opened
-  await page.getByRole('row', { name: 'registry' }).getByText('What runs where').waitFor()
+  await page
+    .getByRole('row', { name: 'registry' })
+    .getByText('Registered services and their nodes')
+    .waitFor()
   await checkAccessibility(t, page, 'services')
   const names = (): Promise<string[]> => page.getByRole('rowheader').allTextContents()
   const first = (await names())[0]
