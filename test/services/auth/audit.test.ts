@@ -33,7 +33,7 @@ t.test('logs a record that cannot be stored', async (t) => {
     () => Promise.reject(new Error('away')),
   ]) {
     const { log, lines } = createQuietLog()
-    const audit = createAudit({ log, keep, nowMs: () => 5 })
+    const audit = createAudit({ log, store: keep, nowMs: () => 5 })
     audit(createContext({ metadata }), 'rule.delete', { namespace: 'acme', target: 'default' })
     await new Promise(setImmediate)
     const { err, ...line } = JSON.parse(lines[0]!)

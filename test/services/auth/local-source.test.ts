@@ -42,33 +42,27 @@ t.test('streams all rules of a namespace, immediately and after each change', as
   t.same(await end, { done: true, value: undefined })
 })
 
-t.test(
-  'streams namespaces with rules, immediately and when there are more',
-  async (t) => {
-    const { source, rules, stop } = await open(t)
-    await rules.create('acme', LOGIN, {}, ID)
-    const told = source.watchNamespaces(stop.signal)[Symbol.asyncIterator]()
-    t.same(await next(told), new Set(['acme']))
-    await rules.create('mx', LOGIN, {}, ID)
-    await rules.create('acme', { ...LOGIN, id: 'another' }, {}, ID)
-    t.same(await next(told), new Set(['acme', 'mx']))
-    const more = next(told)
-    await rules.create('mx', { ...LOGIN, id: 'another' }, {}, ID)
-    await rules.create('shop', LOGIN, {}, ID)
-    t.same(await more, new Set(['acme', 'mx', 'shop']))
-  },
-)
+t.test('streams namespaces with rules, immediately and when there are more', async (t) => {
+  const { source, rules, stop } = await open(t)
+  await rules.create('acme', LOGIN, {}, ID)
+  const told = source.watchNamespaces(stop.signal)[Symbol.asyncIterator]()
+  t.same(await next(told), new Set(['acme']))
+  await rules.create('mx', LOGIN, {}, ID)
+  await rules.create('acme', { ...LOGIN, id: 'another' }, {}, ID)
+  t.same(await next(told), new Set(['acme', 'mx']))
+  const more = next(told)
+  await rules.create('mx', { ...LOGIN, id: 'another' }, {}, ID)
+  await rules.create('shop', LOGIN, {}, ID)
+  t.same(await more, new Set(['acme', 'mx', 'shop']))
+})
 
-t.test(
-  'coalesces rule changes for a slow watcher',
-  async (t) => {
-    const { source, rules, stop } = await open(t)
-    const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
-    await next(told)
-    for (const id of ['a', 'b', 'c']) await rules.create('mx', { ...LOGIN, id }, {}, ID)
-    t.equal((await next(told)).length, 4)
-  },
-)
+t.test('coalesces rule changes for a slow watcher', async (t) => {
+  const { source, rules, stop } = await open(t)
+  const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
+  await next(told)
+  for (const id of ['a', 'b', 'c']) await rules.create('mx', { ...LOGIN, id }, {}, ID)
+  t.equal((await next(told)).length, 4)
+})
 
 t.test('ends a watch with an error if rules cannot be read', async (t) => {
   const { source, store, stop } = await open(t)

@@ -17,21 +17,18 @@ t.test('creates an account that logs in and inspects its token', async (t) => {
   t.same(inspected, { account: { ...told, metadata: {}, created: 1_800_000_000 } })
 })
 
-t.test(
-  'ends watches with an error when the service stops',
-  async (t) => {
-    const { watch, close } = await openPlatformAuth(t)
-    const rules = watch('Rules.Watch', {}, ADMIN)
-    const tokens = watch('Auth.Watch')
-    await nextOf(rules)
-    await nextOf(tokens)
-    const ends = [rules.next(), tokens.next()].map((end) =>
-      t.rejects(end, { code: 503, message: 'the service auth is stopping' }),
-    )
-    await close()
-    await Promise.all(ends)
-  },
-)
+t.test('ends watches with an error when the service stops', async (t) => {
+  const { watch, close } = await openPlatformAuth(t)
+  const rules = watch('Rules.Watch', {}, ADMIN)
+  const tokens = watch('Auth.Watch')
+  await nextOf(rules)
+  await nextOf(tokens)
+  const ends = [rules.next(), tokens.next()].map((end) =>
+    t.rejects(end, { code: 503, message: 'the service auth is stopping' }),
+  )
+  await close()
+  await Promise.all(ends)
+})
 
 t.test('limits the number of watchers', async (t) => {
   const { watch } = await openPlatformAuth(t, { maxWatchers: 1 })

@@ -122,25 +122,22 @@ t.test('rejects a tree that is too long and leaves the draft unchanged', async (
   t.equal(JSON.stringify(draft.writes()), before)
 })
 
-t.test(
-  'encrypts values that become secret in stored and pending versions',
-  async (t) => {
-    const { store, begin, keys } = open(t)
-    const first = await begin()
-    await first.add(plain('\\"one\\"'))
-    await store.commit(first.writes())
-    const draft = await begin()
-    await draft.add(plain('\\"two\\"'))
-    const tree = parseStored('{"a":["sealed"]}')
-    await draft.add({ ...ABOUT, secret: true, tree, newlySecret: [['a']] })
-    await store.commit(draft.writes())
-    const { id: keyId } = parseSecretKey(KEY, 'key')
-    const sealed = [1, 2].map((version) => toPatchKey({ version, keyId }))
-    t.strictSame(await keys(), [...sealed, 'key', 'now/head', `now/tree/${keyId}`])
-    for (const version of [1, 2, 3])
-      t.equal(formatJson((await (await begin()).readVersion(version))!), '{"a":"[secret]"}')
-  },
-)
+t.test('encrypts values that become secret in stored and pending versions', async (t) => {
+  const { store, begin, keys } = open(t)
+  const first = await begin()
+  await first.add(plain('\\"one\\"'))
+  await store.commit(first.writes())
+  const draft = await begin()
+  await draft.add(plain('\\"two\\"'))
+  const tree = parseStored('{"a":["sealed"]}')
+  await draft.add({ ...ABOUT, secret: true, tree, newlySecret: [['a']] })
+  await store.commit(draft.writes())
+  const { id: keyId } = parseSecretKey(KEY, 'key')
+  const sealed = [1, 2].map((version) => toPatchKey({ version, keyId }))
+  t.strictSame(await keys(), [...sealed, 'key', 'now/head', `now/tree/${keyId}`])
+  for (const version of [1, 2, 3])
+    t.equal(formatJson((await (await begin()).readVersion(version))!), '{"a":"[secret]"}')
+})
 
 t.test('rejects the first secret if the store uses another key', async (t) => {
   const { store, begin } = open(t)

@@ -267,7 +267,9 @@ t.test('reads a stored version and rolls back to it; returns 404 for another', a
       message: `not found: version ${version} of mx; stored versions: 3 to 5`,
     })
   await t.rejects(get('a', { version: 2 }), { id: 'config.Config.Get', code: 404 })
-  await t.rejects(call('Rollback', { namespace: 'foo', version: 1 }), { message: /stored versions: none$/ })
+  await t.rejects(call('Rollback', { namespace: 'foo', version: 1 }), {
+    message: /stored versions: none$/,
+  })
   t.strictSame(await call('Rollback', { version: 3 }), { version: 6 })
   t.equal(await get('a'), 3)
   t.strictSame(await call('Rollback', { version: 6 }), { version: 6 }, 'what it is already')

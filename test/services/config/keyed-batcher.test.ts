@@ -37,19 +37,16 @@ function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
   }
 }
 
-t.test(
-  'batches the work of a name in order, independent of other names',
-  async (t) => {
-    const { batches, log, release } = open()
-    const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
-    const other = batches.push('two', 'd', 0)
-    t.strictSame(log, ['one: a', 'two: d'])
-    release()
-    t.strictSame(await Promise.all([...all, other]), ['A', 'B', 'C', 'D'])
-    t.strictSame(log, ['one: a', 'two: d', 'one: b,c'])
-    t.equal(await batches.push('one', 'e', 0), 'E')
-  },
-)
+t.test('batches the work of a name in order, independent of other names', async (t) => {
+  const { batches, log, release } = open()
+  const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
+  const other = batches.push('two', 'd', 0)
+  t.strictSame(log, ['one: a', 'two: d'])
+  release()
+  t.strictSame(await Promise.all([...all, other]), ['A', 'B', 'C', 'D'])
+  t.strictSame(log, ['one: a', 'two: d', 'one: b,c'])
+  t.equal(await batches.push('one', 'e', 0), 'E')
+})
 
 t.test('limits the size of a batch', async (t) => {
   const { batches, log, release } = open({ maxBatch: 2 })
@@ -59,24 +56,21 @@ t.test('limits the size of a batch', async (t) => {
   t.strictSame(log, ['one: a', 'one: b,c', 'one: d,e', 'one: f'])
 })
 
-t.test(
-  'fails the unsettled work of a failed batch and continues with the next',
-  async (t) => {
-    const { batches, release, doInstead } = open()
-    doInstead(([first]) => {
-      first!.resolve('done')
-      throw new Error('no')
-    })
-    release()
-    const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
-    const results = await Promise.allSettled(all)
-    t.match(results, [
-      { status: 'fulfilled', value: 'done' },
-      { status: 'fulfilled', value: 'done' },
-      { status: 'rejected', reason: { message: 'no' } },
-    ])
-  },
-)
+t.test('fails the unsettled work of a failed batch and continues with the next', async (t) => {
+  const { batches, release, doInstead } = open()
+  doInstead(([first]) => {
+    first!.resolve('done')
+    throw new Error('no')
+  })
+  release()
+  const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
+  const results = await Promise.allSettled(all)
+  t.match(results, [
+    { status: 'fulfilled', value: 'done' },
+    { status: 'fulfilled', value: 'done' },
+    { status: 'rejected', reason: { message: 'no' } },
+  ])
+})
 
 t.test('does not fail a batch for one rejected item', async (t) => {
   const { batches, release, doInstead } = open()

@@ -36,7 +36,11 @@ t.test('names the invalid field of a request', async (t) => {
       { env: ['MX_SERVICE_NAME=store'] },
       /^the name store is reserved/,
     ],
-    [{ name: 'shop', source: SOURCE }, { secrets: { MX_SERVICE_NAME: 'auth' } }, /^the name auth is reserved/],
+    [
+      { name: 'shop', source: SOURCE },
+      { secrets: { MX_SERVICE_NAME: 'auth' } },
+      /^the name auth is reserved/,
+    ],
     [{ name: 'shop', source: SOURCE }, { env: ['no'] }, /env.*<name>=<value>/],
     [{ name: 'shop', source: SOURCE }, { instances: 1000 }, /instances/],
     [{ name: 'shop', source: SOURCE }, { namespace: '../x' }, /namespace/],

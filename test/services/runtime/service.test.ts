@@ -41,27 +41,30 @@ t.test('stops workloads with the service and starts them again', async (t) => {
   await two.call('Delete', 'shop')
 })
 
-t.test("keeps the secret of a service's account over restarts and deletes both together", async (t) => {
-  const left = makeLeft(t)
-  const one = await openPlatformRuntime(t, {}, left)
-  await one.create('shop', toPlain('hello'))
-  await one.settled('shop')
-  const secretOf = async ({ doors }: typeof one) => {
-    const [address] = doors.addresses.get('shop')!
-    return (await fetch(`http://${address}/MX_AUTH_SECRET`)).text()
-  }
-  const secret = await secretOf(one)
-  t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
-  const kept = await left.store.list({ database: 'mx', table: 'runtime' }, { prefix: 'service:' })
-  t.notMatch(Buffer.from(kept.records[0]!.value).toString(), secret)
-  await one.close()
+t.test(
+  "keeps the secret of a service's account over restarts and deletes both together",
+  async (t) => {
+    const left = makeLeft(t)
+    const one = await openPlatformRuntime(t, {}, left)
+    await one.create('shop', toPlain('hello'))
+    await one.settled('shop')
+    const secretOf = async ({ doors }: typeof one) => {
+      const [address] = doors.addresses.get('shop')!
+      return (await fetch(`http://${address}/MX_AUTH_SECRET`)).text()
+    }
+    const secret = await secretOf(one)
+    t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
+    const kept = await left.store.list({ database: 'mx', table: 'runtime' }, { prefix: 'service:' })
+    t.notMatch(Buffer.from(kept.records[0]!.value).toString(), secret)
+    await one.close()
 
-  const two = await openPlatformRuntime(t, {}, left)
-  await until(() => two.doors.addresses.get('shop')?.length === 1)
-  t.equal(await secretOf(two), secret)
-  await two.call('Delete', 'shop')
-  t.equal(await two.accounts.find('mx', 'shop@latest'), undefined)
-})
+    const two = await openPlatformRuntime(t, {}, left)
+    await until(() => two.doors.addresses.get('shop')?.length === 1)
+    t.equal(await secretOf(two), secret)
+    await two.call('Delete', 'shop')
+    t.equal(await two.accounts.find('mx', 'shop@latest'), undefined)
+  },
+)
 
 t.test('deletes all files of a deleted service', async (t) => {
   const { folder, ...runtime } = await openPlatformRuntime(t)
@@ -100,27 +103,24 @@ t.test('restarts an interrupted build on the next start', async (t) => {
   await until(() => readdirSync(join(left.folder, 'uploads')).length === 0)
 })
 
-t.test(
-  'cancels an update that is superseded or whose service is deleted',
-  async (t) => {
-    const runtime = await openPlatformRuntime(t)
-    const gate = join(runtime.folder, 'gate')
-    const building = async () => {
-      for await (const { metadata } of runtime.follow('shop'))
-        if (metadata['status'] === 'building' || metadata['update'] === 'building') return
-    }
-    await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': toSlow(gate) })
-    await building()
-    await runtime.update('shop', toPlain('two'))
-    t.match(await runtime.settled('shop'), { status: 4 })
-    t.equal(await runtime.doors.call('shop'), 'two')
-    await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
-    await building()
-    await runtime.call('Delete', 'shop')
-    t.same(await runtime.read(), [])
-    t.same(readdirSync(join(runtime.folder, 'builds', 'mx', 'shop')), [])
-  },
-)
+t.test('cancels an update that is superseded or whose service is deleted', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const gate = join(runtime.folder, 'gate')
+  const building = async () => {
+    for await (const { metadata } of runtime.follow('shop'))
+      if (metadata['status'] === 'building' || metadata['update'] === 'building') return
+  }
+  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': toSlow(gate) })
+  await building()
+  await runtime.update('shop', toPlain('two'))
+  t.match(await runtime.settled('shop'), { status: 4 })
+  t.equal(await runtime.doors.call('shop'), 'two')
+  await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
+  await building()
+  await runtime.call('Delete', 'shop')
+  t.same(await runtime.read(), [])
+  t.same(readdirSync(join(runtime.folder, 'builds', 'mx', 'shop')), [])
+})
 
 t.test('reports secrets of another key as an error until an update replaces them', async (t) => {
   const left = makeLeft(t)

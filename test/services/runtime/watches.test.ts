@@ -4,32 +4,29 @@ import { toPlain } from '../../fixtures/deployer.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { makeRecord } from './parts.ts'
 
-t.test(
-  'streams all objects, then changes, until the named object is deleted',
-  async (t) => {
-    const runtime = await openPlatformRuntime(t)
-    const watch = (options: object) =>
-      runtime.client.stream<unknown, WatchMessage>('runtime', 'Runtime.Watch', { options })
-    t.same(await watch({ service: 'shop' }).next(), { done: true, value: undefined })
+t.test('streams all objects, then changes, until the named object is deleted', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const watch = (options: object) =>
+    runtime.client.stream<unknown, WatchMessage>('runtime', 'Runtime.Watch', { options })
+  t.same(await watch({ service: 'shop' }).next(), { done: true, value: undefined })
 
-    await runtime.create('shop', toPlain('one'))
-    await runtime.settled('shop')
-    const named = watch({ service: 'shop' })
-    t.match((await named.next()).value, { action: 'write', service: { name: 'shop', status: 4 } })
-    const others = watch({ type: 'other' })
-    await runtime.create('late', toPlain('two'), { type: 'other' })
-    t.match((await others.next()).value, { service: { name: 'late' } })
-    await others.return()
-    await runtime.call('Delete', 'shop')
-    const rest: WatchMessage[] = []
-    for await (const message of named) rest.push(message)
-    t.match(rest.at(-1), {
-      action: 'delete',
-      service: { status: 6, metadata: { status: 'stopped' } },
-    })
-    t.ok(rest.every(({ service }) => service.name === 'shop'))
-  },
-)
+  await runtime.create('shop', toPlain('one'))
+  await runtime.settled('shop')
+  const named = watch({ service: 'shop' })
+  t.match((await named.next()).value, { action: 'write', service: { name: 'shop', status: 4 } })
+  const others = watch({ type: 'other' })
+  await runtime.create('late', toPlain('two'), { type: 'other' })
+  t.match((await others.next()).value, { service: { name: 'late' } })
+  await others.return()
+  await runtime.call('Delete', 'shop')
+  const rest: WatchMessage[] = []
+  for await (const message of named) rest.push(message)
+  t.match(rest.at(-1), {
+    action: 'delete',
+    service: { status: 6, metadata: { status: 'stopped' } },
+  })
+  t.ok(rest.every(({ service }) => service.name === 'shop'))
+})
 
 t.test('ends watches when the service stops and rejects new ones', async (t) => {
   const runtime = await openPlatformRuntime(t)

@@ -175,24 +175,21 @@ t.test('evaluates a call into another namespace by the rules of both', async (t)
   t.match(await test(), { granted: false, rule: { id: 'own' }, namespace: 'acme' })
 })
 
-t.test(
-  'streams complete rules to services and administrators after each change',
-  async (t) => {
-    const { call, watch } = await openPlatformAuth(t)
-    await t.rejects(watch('Rules.Watch').next(), MEMBERS)
-    await t.rejects(watch('Rules.Watch', {}, JANE).next(), ADMINS)
-    const inAcme = { options: { namespace: 'acme' } }
-    const stranger = { ...SERVICE, issuer: 'other' }
-    await t.rejects(watch('Rules.Watch', inAcme, stranger).next(), { code: 403 })
-    const all = [watch<News>('Rules.Watch', {}, SERVICE), watch<News>('Rules.Watch', {}, ADMIN)]
-    for (const stream of all)
-      t.match(await nextOf(stream), { rules: [{ id: 'default' }], more: false })
-    await call('Rules.Create', { rule: LOGIN, ...inAcme }, ADMIN)
-    await call('Rules.Create', { rule: LOGIN }, ADMIN)
-    for (const stream of all)
-      t.match(await nextOf(stream), { rules: [{ id: 'default' }, LOGIN], more: false })
-  },
-)
+t.test('streams complete rules to services and administrators after each change', async (t) => {
+  const { call, watch } = await openPlatformAuth(t)
+  await t.rejects(watch('Rules.Watch').next(), MEMBERS)
+  await t.rejects(watch('Rules.Watch', {}, JANE).next(), ADMINS)
+  const inAcme = { options: { namespace: 'acme' } }
+  const stranger = { ...SERVICE, issuer: 'other' }
+  await t.rejects(watch('Rules.Watch', inAcme, stranger).next(), { code: 403 })
+  const all = [watch<News>('Rules.Watch', {}, SERVICE), watch<News>('Rules.Watch', {}, ADMIN)]
+  for (const stream of all)
+    t.match(await nextOf(stream), { rules: [{ id: 'default' }], more: false })
+  await call('Rules.Create', { rule: LOGIN, ...inAcme }, ADMIN)
+  await call('Rules.Create', { rule: LOGIN }, ADMIN)
+  for (const stream of all)
+    t.match(await nextOf(stream), { rules: [{ id: 'default' }, LOGIN], more: false })
+})
 
 t.test(
   'streams the namespaces with rules to services and administrators of the platform',

@@ -19,26 +19,23 @@ function open(t: Test) {
   return createRules(store)
 }
 
-t.test(
-  'applies the default rule until it is deleted',
-  async (t) => {
-    const rules = open(t)
-    t.same(await rules.list('mx'), [
-      {
-        id: 'default',
-        scope: '',
-        access: 'GRANTED',
-        resource: { type: '*', name: '*', endpoint: '*' },
-        priority: 0,
-      },
-    ])
-    await rules.create('mx', LOGIN, {}, ID)
-    await rules.delete('mx', 'default', {}, ID)
-    t.same(await rules.list('mx'), [LOGIN])
-    await rules.delete('mx', 'login', { force: true }, ID)
-    t.same(await rules.list('mx'), [], 'not even when there is no other')
-  },
-)
+t.test('applies the default rule until it is deleted', async (t) => {
+  const rules = open(t)
+  t.same(await rules.list('mx'), [
+    {
+      id: 'default',
+      scope: '',
+      access: 'GRANTED',
+      resource: { type: '*', name: '*', endpoint: '*' },
+      priority: 0,
+    },
+  ])
+  await rules.create('mx', LOGIN, {}, ID)
+  await rules.delete('mx', 'default', {}, ID)
+  t.same(await rules.list('mx'), [LOGIN])
+  await rules.delete('mx', 'login', { force: true }, ID)
+  t.same(await rules.list('mx'), [], 'not even when there is no other')
+})
 
 t.test('writes nothing for reads and rejected changes', async (t) => {
   const store = createStore(createMemoryStore())

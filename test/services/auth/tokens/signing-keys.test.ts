@@ -44,49 +44,43 @@ t.test('creates a key on the first start and keeps it after a restart', async (t
   t.same(second.warnings, [])
 })
 
-t.test(
-  'encrypts private keys in the store, and warns without a key',
-  async (t) => {
-    const secret = (parts: AuthParts) =>
-      parts.keys.current().privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64')
-    const dump = async ({ store }: AuthParts) => {
-      const { records } = await store.list({ database: 'mx', table: 'auth' })
-      return records.map(({ value }) => Buffer.from(value).toString()).join('\n')
-    }
-    const sealed = await openAuthParts(t, { sealer })
-    t.notOk((await dump(sealed)).includes(secret(sealed)))
-    const open = await openAuthParts(t)
-    t.ok((await dump(open)).includes(secret(open)))
-    t.match(open.warnings, [/stored unencrypted: set MX_CONFIG_SECRET_KEY/])
-  },
-)
+t.test('encrypts private keys in the store, and warns without a key', async (t) => {
+  const secret = (parts: AuthParts) =>
+    parts.keys.current().privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64')
+  const dump = async ({ store }: AuthParts) => {
+    const { records } = await store.list({ database: 'mx', table: 'auth' })
+    return records.map(({ value }) => Buffer.from(value).toString()).join('\n')
+  }
+  const sealed = await openAuthParts(t, { sealer })
+  t.notOk((await dump(sealed)).includes(secret(sealed)))
+  const open = await openAuthParts(t)
+  t.ok((await dump(open)).includes(secret(open)))
+  t.match(open.warnings, [/stored unencrypted: set MX_CONFIG_SECRET_KEY/])
+})
 
-t.test(
-  'publishes a new key before it signs and still verifies with the old one',
-  async (t) => {
-    const one = await openAuthParts(t, { sealer })
-    const two = await join(t, one, { sealer })
-    const old = one.keys.current().id
-    const before = await sign(one)
-    const id = await one.keys.rotate(false, ID)
-    t.equal(one.keys.current().id, old, 'not yet')
-    await until(() => two.keys.all().has(id))
-    one.clock.ms += 2_000
-    t.equal(one.keys.current().id, id)
-    t.equal(two.keys.current().id, id)
-    for (const parts of [one, two]) {
-      await verify(parts, before)
-      await verify(parts, await sign(one))
-    }
-    one.clock.ms += HOUR_MS + 65_000
-    await until(() => !one.keys.all().has(old))
-    t.same(
-      [...two.keys.all().keys()],
-      [id],
-      'it is forgotten everywhere once all it signed has ended',
-    )
-  },
-)
+t.test('publishes a new key before it signs and still verifies with the old one', async (t) => {
+  const one = await openAuthParts(t, { sealer })
+  const two = await join(t, one, { sealer })
+  const old = one.keys.current().id
+  const before = await sign(one)
+  const id = await one.keys.rotate(false, ID)
+  t.equal(one.keys.current().id, old, 'not yet')
+  await until(() => two.keys.all().has(id))
+  one.clock.ms += 2_000
+  t.equal(one.keys.current().id, id)
+  t.equal(two.keys.current().id, id)
+  for (const parts of [one, two]) {
+    await verify(parts, before)
+    await verify(parts, await sign(one))
+  }
+  one.clock.ms += HOUR_MS + 65_000
+  await until(() => !one.keys.all().has(old))
+  t.same(
+    [...two.keys.all().keys()],
+    [id],
+    'it is forgotten everywhere once all it signed has ended',
+  )
+})
 
 t.test('invalidates tokens immediately when old keys are dropped', async (t) => {
   const one = await openAuthParts(t, { sealer })

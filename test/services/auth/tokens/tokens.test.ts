@@ -31,19 +31,22 @@ async function open(t: Test, options: AuthPartsOptions = {}) {
   return { ...parts, tokens, account, reused, unknown, refresh, look, revoke }
 }
 
-t.test('issues an access token with the claims of the account and the requested lifetime', async (t) => {
-  const { tokens, account, clock } = await open(t)
-  const { accessToken, created, expiry } = await tokens.begin(account, 60)
-  t.same([created, expiry], [1_800_000_000, 1_800_000_060])
-  const session = await tokens.inspect(accessToken)
-  t.same(session.account, {
-    ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx' },
-    ...{ scopes: ['reader'], metadata: {} },
-  })
-  t.match(session.id, /^[\w-]{22}\.[\da-f-]{36}$/)
-  clock.ms += 91_000
-  await t.rejects(tokens.inspect(accessToken), { name: 'TokenError', message: /exp/ })
-})
+t.test(
+  'issues an access token with the claims of the account and the requested lifetime',
+  async (t) => {
+    const { tokens, account, clock } = await open(t)
+    const { accessToken, created, expiry } = await tokens.begin(account, 60)
+    t.same([created, expiry], [1_800_000_000, 1_800_000_060])
+    const session = await tokens.inspect(accessToken)
+    t.same(session.account, {
+      ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx' },
+      ...{ scopes: ['reader'], metadata: {} },
+    })
+    t.match(session.id, /^[\w-]{22}\.[\da-f-]{36}$/)
+    clock.ms += 91_000
+    await t.rejects(tokens.inspect(accessToken), { name: 'TokenError', message: /exp/ })
+  },
+)
 
 t.test('exchanges each refresh token once for its successor', async (t) => {
   const { tokens, account, refresh, look } = await open(t)
@@ -58,45 +61,42 @@ t.test('exchanges each refresh token once for its successor', async (t) => {
   }
 })
 
-t.test(
-  'issues access tokens while the store is full',
-  async (t) => {
-    let isFull = false
-    const memory = createMemoryStore()
-    const { tokens, account, refresh, look, revoke, clock, reused } = await open(t, {
-      adapter: {
-        ...memory,
-        commit(groups, nowMs) {
-          if (isFull) throw storeFull(new Error('no room'))
-          return memory.commit(groups, nowMs)
-        },
+t.test('issues access tokens while the store is full', async (t) => {
+  let isFull = false
+  const memory = createMemoryStore()
+  const { tokens, account, refresh, look, revoke, clock, reused } = await open(t, {
+    adapter: {
+      ...memory,
+      commit(groups, nowMs) {
+        if (isFull) throw storeFull(new Error('no room'))
+        return memory.commit(groups, nowMs)
       },
-    })
-    const { refreshToken } = await tokens.begin(account, 60)
-    isFull = true
-    const late = await tokens.begin(account, 60)
-    t.equal(await look(late.accessToken), 'jane')
-    await t.rejects(refresh(late.refreshToken), WRONG, 'it could not be kept')
-    clock.ms += 11_000
-    for (let i = 0; i < 2; i++) {
-      const pair = await refresh(refreshToken)
-      t.equal(pair.refreshToken, refreshToken, 'is not used up')
-      t.equal(await look(pair.accessToken), 'jane')
-    }
-    await t.rejects(revoke(refreshToken), { code: 507 }, 'what has to be kept is refused')
-    isFull = false
-    const next = await refresh(refreshToken)
-    t.not(next.refreshToken, refreshToken)
-    isFull = true
-    t.equal((await refresh(refreshToken)).refreshToken, next.refreshToken, 'who lost the answer')
-    clock.ms += 11_000
-    await t.rejects(refresh(refreshToken), { code: 507 }, 'one that was used up gets nothing')
-    isFull = false
-    await t.rejects(refresh(refreshToken), WRONG)
-    t.equal(reused.length, 1)
-    t.equal(await look(next.accessToken), 'revoked')
-  },
-)
+    },
+  })
+  const { refreshToken } = await tokens.begin(account, 60)
+  isFull = true
+  const late = await tokens.begin(account, 60)
+  t.equal(await look(late.accessToken), 'jane')
+  await t.rejects(refresh(late.refreshToken), WRONG, 'it could not be kept')
+  clock.ms += 11_000
+  for (let i = 0; i < 2; i++) {
+    const pair = await refresh(refreshToken)
+    t.equal(pair.refreshToken, refreshToken, 'is not used up')
+    t.equal(await look(pair.accessToken), 'jane')
+  }
+  await t.rejects(revoke(refreshToken), { code: 507 }, 'what has to be kept is refused')
+  isFull = false
+  const next = await refresh(refreshToken)
+  t.not(next.refreshToken, refreshToken)
+  isFull = true
+  t.equal((await refresh(refreshToken)).refreshToken, next.refreshToken, 'who lost the answer')
+  clock.ms += 11_000
+  await t.rejects(refresh(refreshToken), { code: 507 }, 'one that was used up gets nothing')
+  isFull = false
+  await t.rejects(refresh(refreshToken), WRONG)
+  t.equal(reused.length, 1)
+  t.equal(await look(next.accessToken), 'revoked')
+})
 
 t.test('stores only hashes of refresh tokens', async (t) => {
   const { tokens, account, store, refresh } = await open(t)
@@ -205,22 +205,19 @@ t.test('rejects malformed and unknown refresh tokens alike', async (t) => {
   t.same(unknown, [undefined, undefined, undefined, undefined], 'each is told, as of nobody')
 })
 
-t.test(
-  'revokes tokens issued before a change of the secret',
-  async (t) => {
-    const { tokens, accounts, refresh, look, unknown } = await open(t)
-    const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
-    const before = await tokens.begin(account, 60)
-    await accounts.changeSecret('mx', 'john', { old: secret, new: 'another one' }, ID)
-    // Within the same second.
-    const after = await tokens.begin(await accounts.logIn('mx', 'john', 'another one', ID), 60)
-    t.equal(await look(before.accessToken), 'revoked')
-    await t.rejects(refresh(before.refreshToken), WRONG)
-    t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'told whose it was')
-    t.equal(await look(after.accessToken), 'john')
-    t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
-  },
-)
+t.test('revokes tokens issued before a change of the secret', async (t) => {
+  const { tokens, accounts, refresh, look, unknown } = await open(t)
+  const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
+  const before = await tokens.begin(account, 60)
+  await accounts.changeSecret('mx', 'john', { old: secret, new: 'another one' }, ID)
+  // Within the same second.
+  const after = await tokens.begin(await accounts.logIn('mx', 'john', 'another one', ID), 60)
+  t.equal(await look(before.accessToken), 'revoked')
+  await t.rejects(refresh(before.refreshToken), WRONG)
+  t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'told whose it was')
+  t.equal(await look(after.accessToken), 'john')
+  t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
+})
 
 t.test('keeps tokens of a deleted account revoked for a new one with the same id', async (t) => {
   const { tokens, accounts, account, refresh, look } = await open(t)
@@ -252,23 +249,20 @@ t.test('revokes all tokens of an account', async (t) => {
   await t.rejects(refresh(before.refreshToken), WRONG)
 })
 
-t.test(
-  'revokes an access token alone, a refresh token with its login',
-  async (t) => {
-    const { tokens, account, refresh, look, revoke } = await open(t)
-    const pair = await tokens.begin(account, 60)
-    const next = await refresh(pair.refreshToken)
-    t.match(await revoke(pair.accessToken), { namespace: 'mx', account: 'jane' })
-    t.equal(await look(pair.accessToken), 'revoked')
-    t.equal(await look(next.accessToken), 'jane')
-    t.match(await revoke(next.refreshToken), { namespace: 'mx', account: 'jane' })
-    t.equal(await look(next.accessToken), 'revoked')
-    await t.rejects(refresh(next.refreshToken), WRONG)
-    t.equal(await revoke(next.refreshToken), undefined)
-    t.equal(await revoke(next.accessToken), undefined)
-    t.equal(await revoke('nonsense'), undefined)
-  },
-)
+t.test('revokes an access token alone, a refresh token with its login', async (t) => {
+  const { tokens, account, refresh, look, revoke } = await open(t)
+  const pair = await tokens.begin(account, 60)
+  const next = await refresh(pair.refreshToken)
+  t.match(await revoke(pair.accessToken), { namespace: 'mx', account: 'jane' })
+  t.equal(await look(pair.accessToken), 'revoked')
+  t.equal(await look(next.accessToken), 'jane')
+  t.match(await revoke(next.refreshToken), { namespace: 'mx', account: 'jane' })
+  t.equal(await look(next.accessToken), 'revoked')
+  await t.rejects(refresh(next.refreshToken), WRONG)
+  t.equal(await revoke(next.refreshToken), undefined)
+  t.equal(await revoke(next.accessToken), undefined)
+  t.equal(await revoke('nonsense'), undefined)
+})
 
 t.test('limits individual revocations and names the alternatives', async (t) => {
   const { tokens, account, refresh, revoke, revoked, accounts } = await open(t)

@@ -70,20 +70,17 @@ const fail = async () => {
   throw new Error('the power failed')
 }
 
-t.test(
-  're-encrypts all secrets of all versions and leaves nothing of the old key',
-  async (t) => {
-    const { store } = await open(t)
-    t.strictSame(await readAll(store, from), ALL)
-    await changeSecretKey({ store, from, to })
-    t.strictSame(await readAll(store), ALL)
-    const dump = await dumpStore(store)
-    t.notMatch(dump, new RegExp(from.id))
-    t.match(await readKeyNote(store), { keyId: to.id, untidy: false })
-    await changeSecretKey({ store, from, to })
-    t.equal(await dumpStore(store), dump, 'again, which does not matter')
-  },
-)
+t.test('re-encrypts all secrets of all versions and leaves nothing of the old key', async (t) => {
+  const { store } = await open(t)
+  t.strictSame(await readAll(store, from), ALL)
+  await changeSecretKey({ store, from, to })
+  t.strictSame(await readAll(store), ALL)
+  const dump = await dumpStore(store)
+  t.notMatch(dump, new RegExp(from.id))
+  t.match(await readKeyNote(store), { keyId: to.id, untidy: false })
+  await changeSecretKey({ store, from, to })
+  t.equal(await dumpStore(store), dump, 'again, which does not matter')
+})
 
 t.test('leaves one consistent key after an interruption at any point', async (t) => {
   let count = 0

@@ -48,18 +48,22 @@ t.test('rejects a malformed key by its file name without quoting it', async (t) 
   t.throws(() => readSecretKeyFile(other), { message: /must be a file with the secret key/ })
 })
 
-t.test('rejects a key file that others can read', { skip: process.platform === 'win32' }, async (t) => {
-  const file = open(t)
-  createSecretKeyFile(file)
-  for (const mode of [0o640, 0o604, 0o620, 0o602]) {
-    chmodSync(file, mode)
-    t.throws(() => readSecretKeyFile(file), {
-      message: `${file} must be accessible only to its owner: chmod 600 ${file}`,
-    })
-  }
-  chmodSync(file, 0o400)
-  t.ok(readSecretKeyFile(file))
-})
+t.test(
+  'rejects a key file that others can read',
+  { skip: process.platform === 'win32' },
+  async (t) => {
+    const file = open(t)
+    createSecretKeyFile(file)
+    for (const mode of [0o640, 0o604, 0o620, 0o602]) {
+      chmodSync(file, mode)
+      t.throws(() => readSecretKeyFile(file), {
+        message: `${file} must be accessible only to its owner: chmod 600 ${file}`,
+      })
+    }
+    chmodSync(file, 0o400)
+    t.ok(readSecretKeyFile(file))
+  },
+)
 
 t.test('reports a folder that cannot be used', async (t) => {
   const file = join(makeTempFolder(t, 'key'), 'file')

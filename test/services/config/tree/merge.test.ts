@@ -30,30 +30,27 @@ t.test('matches the original test vector', async (t) => {
   t.equal(formatJson(tree), '{"a":1,"b":{"b1":2,"b2":2.2},"c":3,"d":4}')
 })
 
-t.test(
-  'merges maps leaf by leaf and replaces anything else',
-  async (t) => {
-    for (const [before, path, value, after] of [
-      [{}, 'a.b.c', 1, { a: { b: { c: 1 } } }],
-      [{ a: { b: 1 } }, 'a.c', 2, { a: { b: 1, c: 2 } }],
-      [{ a: { b: { c: 1 } } }, 'a', { b: { d: 2 }, e: 3 }, { a: { b: { c: 1, d: 2 }, e: 3 } }],
-      [{ a: { b: 1 } }, 'a', 5, { a: 5 }],
-      [{ a: { b: 1 } }, 'a', null, { a: null }],
-      [{ a: { b: 1 } }, 'a', [1], { a: [1] }],
-      [{ a: 5 }, 'a', { b: 1 }, { a: { b: 1 } }],
-      [{ a: 5 }, 'a.b', 1, { a: { b: 1 } }],
-      [{ a: 5 }, 'a', {}, { a: {} }],
-      [{ a: { b: 1 } }, 'a', {}, { a: { b: 1 } }],
-      [{ a: [1, { b: 2 }] }, 'a', [{ c: 3 }], { a: [{ c: 3 }] }],
-      [{ a: 1 }, '', { b: 2 }, { a: 1, b: 2 }],
-    ] as const)
-      t.strictSame(
-        reveal(set(build(before), path, value).tree),
-        after,
-        JSON.stringify([before, path, value]),
-      )
-  },
-)
+t.test('merges maps leaf by leaf and replaces anything else', async (t) => {
+  for (const [before, path, value, after] of [
+    [{}, 'a.b.c', 1, { a: { b: { c: 1 } } }],
+    [{ a: { b: 1 } }, 'a.c', 2, { a: { b: 1, c: 2 } }],
+    [{ a: { b: { c: 1 } } }, 'a', { b: { d: 2 }, e: 3 }, { a: { b: { c: 1, d: 2 }, e: 3 } }],
+    [{ a: { b: 1 } }, 'a', 5, { a: 5 }],
+    [{ a: { b: 1 } }, 'a', null, { a: null }],
+    [{ a: { b: 1 } }, 'a', [1], { a: [1] }],
+    [{ a: 5 }, 'a', { b: 1 }, { a: { b: 1 } }],
+    [{ a: 5 }, 'a.b', 1, { a: { b: 1 } }],
+    [{ a: 5 }, 'a', {}, { a: {} }],
+    [{ a: { b: 1 } }, 'a', {}, { a: { b: 1 } }],
+    [{ a: [1, { b: 2 }] }, 'a', [{ c: 3 }], { a: [{ c: 3 }] }],
+    [{ a: 1 }, '', { b: 2 }, { a: 1, b: 2 }],
+  ] as const)
+    t.strictSame(
+      reveal(set(build(before), path, value).tree),
+      after,
+      JSON.stringify([before, path, value]),
+    )
+})
 
 t.test('returns the same tree for unchanged values', async (t) => {
   const tree = set(build({ a: { b: 1, c: [1] }, d: {} }), 's', 'x', true).tree

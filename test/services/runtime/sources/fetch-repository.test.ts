@@ -112,27 +112,24 @@ t.test('rejects an unknown reference and leaves nothing behind', async (t) => {
   t.strictSame(readdirSync(above), [])
 })
 
-t.test(
-  'writes links as plain files and runs no hooks or filters',
-  async (t) => {
-    const repository = makeGitRepository(t, 'repo')
-    symlinkSync('/etc/passwd', join(repository.folder, 'link'))
-    const marker = join(makeTempFolder(t, 'marker'), 'run')
-    repository.commit({ '.gitattributes': '* filter=evil', a: '1' })
-    writeFileSync(
-      join(repository.folder, '.git/hooks/post-checkout'),
-      `#!/bin/sh\ntouch ${marker}\n`,
-      {
-        mode: 0o755,
-      },
-    )
-    const { folder } = await open(t, repository.folder).fetch()
-    t.ok(lstatSync(join(folder, 'link')).isFile())
-    t.equal(readFileSync(join(folder, 'link'), 'utf8'), '/etc/passwd')
-    t.notOk(existsSync(join(folder, '.git')))
-    t.notOk(existsSync(marker))
-  },
-)
+t.test('writes links as plain files and runs no hooks or filters', async (t) => {
+  const repository = makeGitRepository(t, 'repo')
+  symlinkSync('/etc/passwd', join(repository.folder, 'link'))
+  const marker = join(makeTempFolder(t, 'marker'), 'run')
+  repository.commit({ '.gitattributes': '* filter=evil', a: '1' })
+  writeFileSync(
+    join(repository.folder, '.git/hooks/post-checkout'),
+    `#!/bin/sh\ntouch ${marker}\n`,
+    {
+      mode: 0o755,
+    },
+  )
+  const { folder } = await open(t, repository.folder).fetch()
+  t.ok(lstatSync(join(folder, 'link')).isFile())
+  t.equal(readFileSync(join(folder, 'link'), 'utf8'), '/etc/passwd')
+  t.notOk(existsSync(join(folder, '.git')))
+  t.notOk(existsSync(marker))
+})
 
 /** A host of repositories that answers as it is told. */
 async function serve(t: Test, answer: (request: IncomingMessage) => number) {

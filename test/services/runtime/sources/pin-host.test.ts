@@ -30,16 +30,13 @@ t.test('rejects a repository of the server itself, also in address formats of gi
     )
 })
 
-t.test(
-  'resolves names through a proxy and still denies denied addresses',
-  async (t) => {
-    setEnv(t, { https_proxy: 'http://192.0.2.1:3128' })
-    t.equal(await pinHost('https://far.test/a', egress), undefined)
-    t.equal(await pinHost('https://192.0.2.7/a', egress), '192.0.2.7:443:192.0.2.7')
-    for (const host of ['local.test', '127.0.0.1'])
-      await t.rejects(pinHost(`https://${host}/a`, egress), { code: 403 }, host)
-  },
-)
+t.test('resolves names through a proxy and still denies denied addresses', async (t) => {
+  setEnv(t, { https_proxy: 'http://192.0.2.1:3128' })
+  t.equal(await pinHost('https://far.test/a', egress), undefined)
+  t.equal(await pinHost('https://192.0.2.7/a', egress), '192.0.2.7:443:192.0.2.7')
+  for (const host of ['local.test', '127.0.0.1'])
+    await t.rejects(pinHost(`https://${host}/a`, egress), { code: 403 }, host)
+})
 
 t.test('rejects an unresolvable name without a proxy', async (t) => {
   setEnv(t, { https_proxy: undefined, HTTPS_PROXY: undefined })

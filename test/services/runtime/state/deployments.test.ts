@@ -33,32 +33,29 @@ const timer = setInterval(() => {
   return { 'main.cjs': main, 'answer.txt': answer, 'mx.yaml': project }
 }
 
-t.test(
-  'never serves from a deleted build after a superseding update',
-  async (t) => {
-    const runtime = await openPlatformRuntime(t)
-    const folder = makeTempFolder(t, 'gates')
-    const [gate, note] = [join(folder, 'gate'), join(folder, 'note')]
-    await runtime.create('shop', toPatient('one', folder, join(folder, 'first')))
-    await runtime.settled('shop')
-    await runtime.update('shop', toPatient('two', gate, note))
-    await until(() => existsSync(note))
-    const [address] = runtime.doors.addresses.get('shop')!
-    const last = join(folder, 'last')
-    const build = `build: 'while [ ! -e ${last} ]; do sleep 0.05; done'\n`
-    await runtime.update('shop', toPatient('three', folder, join(folder, 'third'), build))
-    for await (const { metadata } of runtime.follow('shop'))
-      if (metadata['update'] === 'building') break
-    writeFileSync(gate, '')
-    const pid = Number(readFileSync(note, 'utf8'))
-    const isReplaced = () => runtime.doors.addresses.get('shop')!.some((one) => one !== address)
-    await until(() => readProcess(pid) === undefined || isReplaced())
-    t.equal(await runtime.doors.call('shop'), 'one')
-    writeFileSync(last, '')
-    t.match(await runtime.settled('shop'), { status: 4 })
-    t.equal(await runtime.doors.call('shop'), 'three')
-  },
-)
+t.test('never serves from a deleted build after a superseding update', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const folder = makeTempFolder(t, 'gates')
+  const [gate, note] = [join(folder, 'gate'), join(folder, 'note')]
+  await runtime.create('shop', toPatient('one', folder, join(folder, 'first')))
+  await runtime.settled('shop')
+  await runtime.update('shop', toPatient('two', gate, note))
+  await until(() => existsSync(note))
+  const [address] = runtime.doors.addresses.get('shop')!
+  const last = join(folder, 'last')
+  const build = `build: 'while [ ! -e ${last} ]; do sleep 0.05; done'\n`
+  await runtime.update('shop', toPatient('three', folder, join(folder, 'third'), build))
+  for await (const { metadata } of runtime.follow('shop'))
+    if (metadata['update'] === 'building') break
+  writeFileSync(gate, '')
+  const pid = Number(readFileSync(note, 'utf8'))
+  const isReplaced = () => runtime.doors.addresses.get('shop')!.some((one) => one !== address)
+  await until(() => readProcess(pid) === undefined || isReplaced())
+  t.equal(await runtime.doors.call('shop'), 'one')
+  writeFileSync(last, '')
+  t.match(await runtime.settled('shop'), { status: 4 })
+  t.equal(await runtime.doors.call('shop'), 'three')
+})
 
 /** Deployments of which each comes up, after `before`, and is built by `build`. */
 function open(

@@ -13,25 +13,18 @@ const KEY = { namespace: 'mx', name: 'helloworld', version: 'latest' }
 const PLACE = { namespace: 'mx', key: 'service:mx:helloworld:latest', what: 'secrets' } as const
 const secrets = createSecrets(parseSecretKey(randomBytes(32).toString('base64'), 'key'))
 
-t.test(
-  'keeps omitted options and merges variables in an update',
-  async (t) => {
-    const first = toDesiredState(
-      KEY,
-      { ...NO_OPTIONS, env: ['A=1', 'B=x=y'], instances: 2 },
-      secrets,
-    )
-    t.match(first, { env: { A: '1', B: 'x=y' }, instances: 2, command: [] })
-    const next = toDesiredState(
-      KEY,
-      { ...NO_OPTIONS, env: ['B=', 'C=3'], args: ['-v'] },
-      secrets,
-      first,
-    )
-    t.same(next.env, { A: '1', B: '', C: '3' })
-    t.match(next, { instances: 2, args: ['-v'] })
-  },
-)
+t.test('keeps omitted options and merges variables in an update', async (t) => {
+  const first = toDesiredState(KEY, { ...NO_OPTIONS, env: ['A=1', 'B=x=y'], instances: 2 }, secrets)
+  t.match(first, { env: { A: '1', B: 'x=y' }, instances: 2, command: [] })
+  const next = toDesiredState(
+    KEY,
+    { ...NO_OPTIONS, env: ['B=', 'C=3'], args: ['-v'] },
+    secrets,
+    first,
+  )
+  t.same(next.env, { A: '1', B: '', C: '3' })
+  t.match(next, { instances: 2, args: ['-v'] })
+})
 
 t.test('encrypts credentials, and secrets by name', async (t) => {
   const given = { ...NO_OPTIONS, secrets: { TOKEN: 's3cret', KEY: 'a' }, credentials: 't0ken' }

@@ -36,37 +36,31 @@ t.test('is pending with a cause while waiting for a node', async (t) => {
   t.notOk('fault' in placed)
 })
 
-t.test(
-  'keeps the status of the serving revision and reports the phase in update',
-  async (t) => {
-    const record = makeRecord({
-      ...{ settled: 'one', current: makeRevision('one'), status: 'running' },
-      asked: { id: 'two', kind: 'build', upload: '' },
-    })
-    const state = toState()
-    const deployment = { asked: 'two', phase: 'building' } as const
-    t.match(withLive(record, toLive({ state, deployment })), {
-      status: 'running',
-      update: 'building',
-    })
-    const over = withLive({ ...record, settled: 'two', update: 'starting' }, toLive({ state }))
-    t.notOk('update' in over)
-  },
-)
+t.test('keeps the status of the serving revision and reports the phase in update', async (t) => {
+  const record = makeRecord({
+    ...{ settled: 'one', current: makeRevision('one'), status: 'running' },
+    asked: { id: 'two', kind: 'build', upload: '' },
+  })
+  const state = toState()
+  const deployment = { asked: 'two', phase: 'building' } as const
+  t.match(withLive(record, toLive({ state, deployment })), {
+    status: 'running',
+    update: 'building',
+  })
+  const over = withLive({ ...record, settled: 'two', update: 'starting' }, toLive({ state }))
+  t.notOk('update' in over)
+})
 
-t.test(
-  'keeps the last error when the state is unknown',
-  async (t) => {
-    const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
-    const state = toState({ status: 'error', error: 'exited with 1', retries: 5 })
-    const broken = withLive(settled, toLive({ state }))
-    t.match(broken, { status: 'error', fault: 'exited with 1', retries: 5 })
-    t.equal(withLive(broken, toLive()), broken)
-    const well = withLive(broken, toLive({ state: toState({ startedMs: 7 }) }))
-    t.match(well, { status: 'running', startedMs: 7, retries: 0 })
-    t.notOk('fault' in well)
-  },
-)
+t.test('keeps the last error when the state is unknown', async (t) => {
+  const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
+  const state = toState({ status: 'error', error: 'exited with 1', retries: 5 })
+  const broken = withLive(settled, toLive({ state }))
+  t.match(broken, { status: 'error', fault: 'exited with 1', retries: 5 })
+  t.equal(withLive(broken, toLive()), broken)
+  const well = withLive(broken, toLive({ state: toState({ startedMs: 7 }) }))
+  t.match(well, { status: 'running', startedMs: 7, retries: 0 })
+  t.notOk('fault' in well)
+})
 
 t.test('reports restarts of instances while the service runs', async (t) => {
   const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })

@@ -127,33 +127,30 @@ t.test('fails the build and leaves nothing if an installation fails', async (t) 
   t.strictSame(readdirSync(join(cacheFolder, 'node')), [])
 })
 
-t.test(
-  'does not install the SDK from the development dependencies',
-  async (t) => {
-    const { url, count } = await serve(t)
-    const devDependencies = { 'mx-gateway': 'file:/nowhere/mx' }
-    const main = "import { Service } from 'mx-gateway'\nconsole.log(typeof Service)\n"
-    const alone = makeSource(t, {
-      'package.json': JSON.stringify({ devDependencies: { ...devDependencies, unknown: url } }),
-      'main.ts': main,
-    })
-    t.equal(runBuilt(await alone.build()), 'function\n')
-    t.equal(alone.output(), '', 'npm does not run for development dependencies')
-    t.equal(count(), 0)
+t.test('does not install the SDK from the development dependencies', async (t) => {
+  const { url, count } = await serve(t)
+  const devDependencies = { 'mx-gateway': 'file:/nowhere/mx' }
+  const main = "import { Service } from 'mx-gateway'\nconsole.log(typeof Service)\n"
+  const alone = makeSource(t, {
+    'package.json': JSON.stringify({ devDependencies: { ...devDependencies, unknown: url } }),
+    'main.ts': main,
+  })
+  t.equal(runBuilt(await alone.build()), 'function\n')
+  t.equal(alone.output(), '', 'npm does not run for development dependencies')
+  t.equal(count(), 0)
 
-    const files = toFiles(url, { devDependencies })
-    const lock = JSON.parse(files['package-lock.json'])
-    lock.packages[''].devDependencies = devDependencies
-    lock.packages['node_modules/mx-gateway'] = {
-      resolved: '../../nowhere/mx',
-      link: true,
-      dev: true,
-    }
-    const locked = makeSource(t, {
-      ...files,
-      'package-lock.json': JSON.stringify(lock),
-      'main.ts': `import greeting from 'greeting'\n${main}console.log(greeting as string)\n`,
-    })
-    t.equal(runBuilt(await locked.build()), 'function\nhello\n')
-  },
-)
+  const files = toFiles(url, { devDependencies })
+  const lock = JSON.parse(files['package-lock.json'])
+  lock.packages[''].devDependencies = devDependencies
+  lock.packages['node_modules/mx-gateway'] = {
+    resolved: '../../nowhere/mx',
+    link: true,
+    dev: true,
+  }
+  const locked = makeSource(t, {
+    ...files,
+    'package-lock.json': JSON.stringify(lock),
+    'main.ts': `import greeting from 'greeting'\n${main}console.log(greeting as string)\n`,
+  })
+  t.equal(runBuilt(await locked.build()), 'function\nhello\n')
+})
