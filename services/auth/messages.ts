@@ -70,7 +70,9 @@ export const AccountView: TUnsafe<AccountMessage> = Type.Unsafe(
     metadata: Type.Record(Type.String(), Type.String()),
     scopes: Type.Array(Type.String()),
     issuer: Type.String({ description: 'Namespace of the account.' }),
-    secret: Type.Optional(Type.String({ description: 'Returned once, by the call that creates the account.' })),
+    secret: Type.Optional(
+      Type.String({ description: 'Returned once, by the call that creates the account.' }),
+    ),
     name: Type.String(),
     created: Type.Integer({ description: 'Seconds since 1970.' }),
   }),

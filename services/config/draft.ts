@@ -118,7 +118,8 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
   /** Note of the key, written with the first secret of a namespace: it conflicts with a concurrent key rotation. */
   async function noteKey(currentKeyId: string, id: string): Promise<StoreWrite> {
     const record = await store.read(KEY_NOTE.table, KEY_NOTE.key)
-    const found = record === undefined ? { keyId: currentKeyId, untidy: false } : parseKeyNote(record)
+    const found =
+      record === undefined ? { keyId: currentKeyId, untidy: false } : parseKeyNote(record)
     if (found.keyId !== currentKeyId) throw otherKey(id)
     return { ...KEY_NOTE, value: formatKeyNote(found), ifVersion: record?.version ?? 0 }
   }
@@ -144,7 +145,10 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
       for (const each of past.slice(at).toReversed()) {
         const patch = await read(each)
         if (patch === undefined)
-          throw conflict('config', `version ${requested} of ${namespace} is being changed: try again`)
+          throw conflict(
+            'config',
+            `version ${requested} of ${namespace} is being changed: try again`,
+          )
         found = applyPatch(found, patch)
       }
       return found
@@ -164,7 +168,8 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
       let all = undone === undefined ? [] : [...past, undone].slice(excess)
       if (newlySecret.length > 0) {
         const currentKeyId = secretKey?.id
-        const first = keyId === undefined && currentKeyId !== undefined ? await noteKey(currentKeyId, id) : note
+        const first =
+          keyId === undefined && currentKeyId !== undefined ? await noteKey(currentKeyId, id) : note
         all = await toSealed(all, newlySecret, id)
         note = first
         keyId ??= currentKeyId

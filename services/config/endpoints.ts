@@ -169,7 +169,9 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
       request: Type.Object({ namespace: Namespace, path: Path, options: Listing }),
       response: Type.Object({
         entries: Type.Array(Type.Object({ path: Type.String(), secret: Type.Boolean() })),
-        next: Type.Optional(Type.String({ description: 'Cursor of the next page; absent on the last one.' })),
+        next: Type.Optional(
+          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+        ),
       }),
       async handle({ namespace, path, options: { limit, after } }, ctx) {
         const { tree } = await snapshots.read(readableOf(namespace, path, ctx))

@@ -54,7 +54,11 @@ export const Getting: TUnsafe<GetOptions> = Type.Unsafe(
   Type.Object(
     {
       secret: secret('Return secrets; otherwise they are `[secret]`.'),
-      version: Type.Integer({ minimum: 0, default: 0, description: 'Version to read; 0: the latest.' }),
+      version: Type.Integer({
+        minimum: 0,
+        default: 0,
+        description: 'Version to read; 0: the latest.',
+      }),
     },
     { default: {} },
   ),
@@ -75,11 +79,7 @@ export const Listing: TUnsafe<ListOptions> = Type.Unsafe(
   Type.Object(
     {
       limit: Type.Integer({ minimum: 0, default: 0, description: `Page size; 0: ${MAX_PAGE}.` }),
-      after: Type.Refine(
-        text('Cursor: next of the previous page.'),
-        isPath,
-        () => PATH_RULE,
-      ),
+      after: Type.Refine(text('Cursor: next of the previous page.'), isPath, () => PATH_RULE),
     },
     { default: {} },
   ),

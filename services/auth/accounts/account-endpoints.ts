@@ -52,7 +52,9 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
       }),
       response: Type.Object({
         accounts: Type.Array(AccountView),
-        next: Type.Optional(Type.String({ description: 'Cursor of the next page; absent on the last one.' })),
+        next: Type.Optional(
+          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+        ),
       }),
       async handle({ options, limit: requested, after }, ctx) {
         const namespace = namespaceOf(options, ctx)

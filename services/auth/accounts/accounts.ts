@@ -33,7 +33,8 @@ const NAME_FORM = 'at most 128 characters without whitespace and slashes'
  * log.
  */
 const NEW_ID = /^[A-Za-z0-9][\w.@:+=~-]{0,127}$/
-const ID_FORM = 'at most 128 characters: a letter or digit, then letters, digits and . _ - @ : + = ~'
+const ID_FORM =
+  'at most 128 characters: a letter or digit, then letters, digits and . _ - @ : + = ~'
 /** Minimum length of new secrets in characters. Shorter secrets of earlier versions remain valid. */
 export const SECRET_MIN = 8
 const SECRET_MAX = 1024

@@ -27,7 +27,8 @@ export function toRule(message: RuleMessage, errorId: string): Rule {
   if (access === '' || access === 'UNKNOWN') throw badRequest(errorId, 'Access missing')
   mustBe(ID.test(id), 'id', 'at most 128 characters without whitespace and slashes', id, errorId)
   const normalized = scope === PUBLIC ? '' : scope
-  const isValid = normalized === '' || normalized === '*' || normalized === '+' || isScope(normalized)
+  const isValid =
+    normalized === '' || normalized === '*' || normalized === '+' || isScope(normalized)
   mustBe(isValid, 'scope', `empty for everyone, *, + or ${SCOPE_FORM}`, scope, errorId)
   const isAccess = access === 'GRANTED' || access === 'DENIED'
   mustBe(isAccess, 'access', 'GRANTED or DENIED', access, errorId)
@@ -66,7 +67,8 @@ function isMissing({ type, name, endpoint }: ResourceMessage): boolean {
 }
 
 function mustBe(isValid: boolean, field: string, rule: string, got: string, errorId: string): void {
-  if (!isValid) throw badRequest(errorId, `request.rule.${field} must be ${rule}, got ${quote(got)}`)
+  if (!isValid)
+    throw badRequest(errorId, `request.rule.${field} must be ${rule}, got ${quote(got)}`)
 }
 
 function quote(text: string): string {

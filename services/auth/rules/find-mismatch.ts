@@ -37,6 +37,8 @@ export async function findMismatch(
   if ([...names].some((each) => rules.judge(toJudged(each)).granted)) return undefined
   const list = [...names].sort().slice(0, MAX_NAMES).join(', ')
   const more = names.size > MAX_NAMES ? ', …' : ''
-  const hint = endpoint.startsWith('/') ? '; rules apply to the endpoint that the path resolves to' : ''
+  const hint = endpoint.startsWith('/')
+    ? '; rules apply to the endpoint that the path resolves to'
+    : ''
   return `${endpoint} matches no endpoint of ${name}, which has ${list}${more}${hint}`
 }

@@ -172,7 +172,9 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
           throw badRequest(errorId, 'Account not found with this ID')
         if (isAlwaysAllowed(account, { ...resource, endpoint: toJudged(resource.endpoint) }))
           return { granted: true, namespace: DEFAULT_NAMESPACE }
-        const namespaces = toNamespaces(namespace).filter((each) => domain === '' || domain === each)
+        const namespaces = toNamespaces(namespace).filter(
+          (each) => domain === '' || domain === each,
+        )
         const mismatch = await findMismatch(findService, namespaces, resource)
         const warning = mismatch === undefined ? {} : { warning: mismatch }
         const judge = async (where: string) => {

@@ -125,7 +125,9 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
           privateKey: toPrivate(content),
         })
       }
-      const publicKeyMap = new Map([...stored.values()].map((entry) => [entry.record.id, entry.publicKey]))
+      const publicKeyMap = new Map(
+        [...stored.values()].map((entry) => [entry.record.id, entry.publicKey]),
+      )
       // Changes of signing status and expiry do not affect verification.
       if (isSame(publicKeyMap, publicKeys)) return
       publicKeys = publicKeyMap
@@ -196,7 +198,9 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   async function begin(): Promise<void> {
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
       const isThere =
-        configured === undefined ? listSigning().length > 0 : stored.get(toKeyKey(configured.id))?.expiresMs === 0
+        configured === undefined
+          ? listSigning().length > 0
+          : stored.get(toKeyKey(configured.id))?.expiresMs === 0
       if (isThere) return
       const record = configured === undefined ? generate(nowMs()) : toRecord(configured, nowMs())
       if (await add(record, false)) return onReplaced(record.id)
@@ -222,10 +226,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     const record = generate(nowMs() + AHEAD_MS)
     add(record, false).then(
       (isAdded) => isAdded && onReplaced(record.id),
-      (error: unknown) =>
-        onWarning(
-          `replacing the expired signing key failed: ${String(error)}`,
-        ),
+      (error: unknown) => onWarning(`replacing the expired signing key failed: ${String(error)}`),
     )
   }
 

@@ -37,7 +37,8 @@ export async function openSecretKey(options: SecretKeyOptions): Promise<SecretKe
     return file === undefined ? undefined : createSecretKeyFile(file)
   }
   if (note !== undefined && note.keyId !== secretKey.id) {
-    if (note.keyId !== previous?.id) throw new Error(toWrong(configured ? SETTING : file!, previous))
+    if (note.keyId !== previous?.id)
+      throw new Error(toWrong(configured ? SETTING : file!, previous))
     await changeSecretKey({ store, from: previous, to: secretKey })
   } else await tidy(store)
   return secretKey

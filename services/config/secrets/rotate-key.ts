@@ -73,7 +73,9 @@ export async function changeSecretKey(change: KeyChange): Promise<void> {
       return tidy(store)
     await store.commit(copies)
   }
-  throw new Error('the configuration is being changed concurrently: its secret key could not be rotated')
+  throw new Error(
+    'the configuration is being changed concurrently: its secret key could not be rotated',
+  )
 }
 
 /** Deletes leftovers of a key rotation. */
@@ -116,11 +118,14 @@ async function encryptAnew(
     if (newKey === key || source === undefined || done.get(name) === source) continue
     const found = await store.read(table, key)
     if (found === undefined) continue
-    const reencrypted = mapLeaves(parseStored(Buffer.from(found.value).toString()), ({ names, leaf }) => {
-      if (!leaf.secret) return leaf
-      const text = open(names, leaf.text)
-      return { text: to.seal(namespace, formatPath(names), text), secret: true }
-    })
+    const reencrypted = mapLeaves(
+      parseStored(Buffer.from(found.value).toString()),
+      ({ names, leaf }) => {
+        if (!leaf.secret) return leaf
+        const text = open(names, leaf.text)
+        return { text: to.seal(namespace, formatPath(names), text), secret: true }
+      },
+    )
     copies.push({ table, key: newKey, value: Buffer.from(formatStored(reencrypted)) })
     done.set(name, source)
   }

@@ -40,8 +40,5 @@ export function createSealer({ namespace, secretKey, keyId, id }: SealerOptions)
 
 /** Another process rotated the key while this one was running. */
 export function otherKey(id: string): Error {
-  return unavailable(
-    id,
-    'the secrets are now encrypted with another key: restart with that key',
-  )
+  return unavailable(id, 'the secrets are now encrypted with another key: restart with that key')
 }

@@ -26,6 +26,8 @@ export function mustBeReader(
   }
   const { account } = ctx
   const subtrees = parsePath(path).map((_, i, names) => names.slice(0, i + 1).join('.'))
-  const accessible = subtrees.find((name) => account !== undefined && canActAs(account, namespace, name))
+  const accessible = subtrees.find(
+    (name) => account !== undefined && canActAs(account, namespace, name),
+  )
   checks.mustBeService(ctx, namespace, id, accessible ?? subtrees[0]!)
 }
