@@ -117,7 +117,7 @@ t.test('rejects a tree that is too long and leaves the draft unchanged', async (
   await t.rejects(draft.add(plain('x'.repeat(1000))), {
     id: 'id',
     code: 413,
-    message: 'the configuration of mx would take 1008 bytes, it may take 1000',
+    message: 'the configuration of mx exceeds the limit of 1000 bytes, got 1008',
   })
   t.equal(JSON.stringify(draft.writes()), before)
 })

@@ -22,7 +22,7 @@ t.test('formats a resource as on the command line', (t) => {
 
 t.test('extracts the consequence of a rule change without the hint for the request', (t) => {
   const detail =
-    'no rule allows logins after this change: only operators can log in; set request.force (mx auth: --force) to do it nonetheless'
+    'no rule allows logins after this change: only operators can log in; set request.force (mx auth: --force) to apply it anyway'
   t.equal(
     findConsequence(409, detail),
     'no rule allows logins after this change: only operators can log in',
