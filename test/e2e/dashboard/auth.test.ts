@@ -36,7 +36,7 @@ t.test('lists rules in evaluation order, creates and deletes them', async (t) =>
   await page.getByRole('row', { name: /default/ }).waitFor()
   await makeRule(page, { ID: 'staff', 'Resource name': 'a b' })
   await page.getByText(/request\.rule\.resource\.name must be/).waitFor()
-  await makeRule(page, { 'Resource name': 'helloworld', To: 'own', Scope: 'staff' })
+  await makeRule(page, { 'Resource name': 'helloworld', To: 'custom', Scope: 'staff' })
   await page.getByRole('row', { name: /staff/ }).waitFor()
   const refusal = { ID: 'no', Access: 'DENIED', 'Resource name': 'helloworld', Priority: '5' }
   await makeRule(page, refusal)
@@ -45,7 +45,7 @@ t.test('lists rules in evaluation order, creates and deletes them', async (t) =>
   t.strictSame(
     await table.getByRole('rowheader').allTextContents(),
     ['no', 'default', 'staff'],
-    'the order in which they are asked',
+    'order of evaluation',
   )
   await checkAccessibility(t, page, 'auth-rules')
   await page.getByRole('button', { name: 'Delete access rule no' }).click()
