@@ -1,6 +1,6 @@
 import type { RegisterOptions, Service } from '../../../core/contracts/registry.ts'
 import { checkService } from '../../../core/registry/service.ts'
-import { createExpiry } from '../../../lib/collections/expiry-wheel.ts'
+import { createExpiryWheel } from '../../../lib/collections/expiry-wheel.ts'
 import { type ConsulClient, joinChunks } from './http/client.ts'
 import { createConsulError, isConsulError, toNotConsulText } from './http/errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'

@@ -39,7 +39,7 @@ t.test('a certificate of an unknown authority is told with where to name that', 
   for (const [registry, where] of rows) {
     t.teardown(() => registry.close?.())
     await t.rejects(Promise.resolve(registry.getService('a')), {
-      message: new RegExp(`: name the file of its certificate's authority in ${where}$`),
+      message: new RegExp(`: set ${where} to the file of its certificate authority$`),
     })
   }
 })
