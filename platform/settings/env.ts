@@ -1,4 +1,4 @@
-import { type Environment, findMisspeltVariables } from '../../lib/config/unknown-env.ts'
+import { type Environment, findUnknownEnv } from '../../lib/config/unknown-env.ts'
 import type { ServerCommand } from './setting.ts'
 import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from './settings.ts'
 import { findSetting, keysOf, SETTING_KEYS, splitList } from './sources.ts'

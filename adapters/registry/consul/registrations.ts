@@ -35,7 +35,7 @@ export function createRegistrations(
 ): Registrations {
   const sent = new Map<string, Sent>()
   /** Expires registrations without heartbeats, whose nodes may have been removed elsewhere. */
-  const expiry = createExpiry<string>()
+  const expiry = createExpiryWheel<string>()
   /** Last operation of each node: operations are sent in order. */
   const queues = new Map<string, Promise<void>>()
 
