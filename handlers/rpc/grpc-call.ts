@@ -4,7 +4,7 @@ import { createHeaderBlock, type HeaderBlock } from '../../core/http/headers.ts'
 import { LONG_REPLY_BYTES, rejectBody, rejectResponse } from '../../core/limits/memory-budget.ts'
 import type { TransportFailure } from '../../core/rpc/call.ts'
 import { formatContext, isJson } from '../../core/rpc/context-headers.ts'
-import { toBadAnswer } from '../../core/rpc/error-codec.ts'
+import { toBadResponse } from '../../core/rpc/error-codec.ts'
 import { BODY_MAX_BYTES, type CallLimits, GatewayCall } from '../../core/rpc/gateway-call.ts'
 import { Base64Reader } from '../../core/rpc/grpc/base64-reader.ts'
 import { MessageReader } from '../../core/rpc/grpc/message-reader.ts'
@@ -211,7 +211,7 @@ export class FramedCall extends GatewayCall {
     const isWrong = isJson(type ?? TYPES['json']!) !== (this.#wire.codec === 'json')
     if (isWrong && !(isEmpty && type === undefined)) {
       const got = type ?? TYPES['json']
-      return this.#refuse(toBadAnswer(this.service, `${this.#wire.codec} expected, got ${got}`))
+      return this.#refuse(toBadResponse(this.service, `${this.#wire.codec} expected, got ${got}`))
     }
     const headers = this.toHeaders(metadata, HEADERS)
     if (headers === undefined) return this.#drop()

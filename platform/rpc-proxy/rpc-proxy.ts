@@ -8,7 +8,7 @@ import type { IncomingCall } from '../../core/rpc/call.ts'
 import { isDebugEndpoint } from '../../core/rpc/debug-endpoints.ts'
 import { GuardedCall } from '../../core/rpc/guarded-call.ts'
 import { PROXY_ID } from '../../core/rpc/hops.ts'
-import { findMetadata, isMetadata, isRepeated, WRONG_METADATA } from '../../core/rpc/metadata.ts'
+import { findMetadata, isMetadata, isRepeated, MALFORMED_METADATA } from '../../core/rpc/metadata.ts'
 import {
   checkCalledName,
   type FindUpstream,
@@ -127,7 +127,7 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
     checkCalledName(call)
     // Of what is malformed nobody could tell what the service takes it for.
     if (call.metadata !== '' && !isMetadata(call.metadata))
-      throw new GatewayError(call.service, 400, WRONG_METADATA)
+      throw new GatewayError(call.service, 400, MALFORMED_METADATA)
     const found = find(call.service, call.metadata)
     if (!(found instanceof Promise)) return pass(call, found)
     const held = new GuardedCall(call)

@@ -153,7 +153,7 @@ class CallerEnd implements Carrier {
   expire(call: OutgoingCall): void {
     this.#counted.cancel()
     call.release()
-    call.onLost('timeout', `no answer within ${call.timeoutMs} ms`)
+    call.onLost('timeout', `no response within ${call.timeoutMs} ms`)
   }
 }
 

@@ -457,7 +457,7 @@ t.test(
     for (const headers of [{}, { 'x-scope': 'user' }] as Record<string, string>[]) {
       const told = await ask(headers)
       t.equal(new Set(told).size, 1, told.join('\n'))
-      t.match(told[0], /502.*no connection to the service came about/)
+      t.match(told[0], /502.*cannot connect to the service/)
     }
     t.match(await ask({ 'x-scope': 'admin' }), [
       /does not speak the call protocol/,

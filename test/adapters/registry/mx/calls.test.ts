@@ -66,7 +66,7 @@ t.test('opens a watch once, with the stream or its first message', async (t) => 
   })
   const told = watch(started)
   await until(() => told.length === 3)
-  t.same(told, ['open', '{"a":1}', '503 it ended the stream'], 'what is no object is left out')
+  t.same(told, ['open', '{"a":1}', '503 the service ended the stream'], 'what is no object is left out')
   const sudden = await open(t, (call) => call.sendData('{"a":1}'))
   const heard = watch(sudden)
   await until(() => heard.length === 2)
@@ -75,7 +75,7 @@ t.test('opens a watch once, with the stream or its first message', async (t) => 
 
 t.test('ends a watch with a unary response', async (t) => {
   const answers: [Dispatch, RegExp][] = [
-    [(call) => call.reply('', '{}'), /^502 the answer is no stream$/],
+    [(call) => call.reply('', '{}'), /^502 the response is not a stream$/],
     [(call) => call.fail(new GatewayError('registry', 429, 'too many')), /^429 too many$/],
   ]
   for (const [dispatch, expected] of answers) {
