@@ -37,9 +37,9 @@ export function toWhy({
   }
   if (status === 503 && error.message.includes('no node'))
     return 'the service is registered, and none of its nodes can be used'
-  if (status === 503 && error.message.endsWith('the registry does not answer'))
+  if (status === 503 && error.message.endsWith('the registry is unavailable'))
     return 'see whether the registry runs, at the address that --registry, or the environment of --server, names'
-  if (status === 503 && error.message.endsWith('the registry refuses access'))
+  if (status === 503 && error.message.endsWith('the registry denies access'))
     return 'the account of the gateway (--auth_id, MX_AUTH_SECRET), or the token of --registry, is wrong or may not read the registry'
   if (stages.length === 0) return 'it is refused where it comes in, before any plugin runs'
   return `${where} refuses it`

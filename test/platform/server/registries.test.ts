@@ -145,7 +145,7 @@ t.test(
         const reply = await fetch(`http://127.0.0.1:${gateway.port}/parcels/find`)
         return (await reply.json()) as object
       }
-      const refused = 'the registry refuses access'
+      const refused = 'the registry denies access'
       // Where the machine is busy, the answer is not there in time at first.
       await eventually(async () => (await gateway.problems())[0] === `${refused}: the log says why`)
       t.match(await ask(), { Code: 503, Detail: `cannot look up ${NAME}: ${refused}` })

@@ -45,11 +45,11 @@ t.test('why a gateway answers itself', (t) => {
       /^no rule grants it to ann$/,
     ],
     [
-      { answer: answer(503, 'cannot look up a: the registry does not answer') },
+      { answer: answer(503, 'cannot look up a: the registry is unavailable') },
       /^see whether the registry runs, /,
     ],
     [
-      { answer: answer(503, 'cannot look up a: the registry refuses access') },
+      { answer: answer(503, 'cannot look up a: the registry denies access') },
       /^the account of the gateway .* or may not read the registry$/,
     ],
     [
