@@ -60,7 +60,7 @@ t.test('one that cannot end in order: status 1, and why', async (t) => {
   child.kill('SIGTERM')
   const { code, output } = await ended
   t.equal(code, 1)
-  t.match(output, /could not end in order/)
+  t.match(output, /graceful shutdown failed/)
   t.match(output, /"way":"fast"[^\n]*stopped/)
 })
 

@@ -278,7 +278,7 @@ t.test('timeout: 408, and the call is cancelled at the service', async (t) => {
   await t.rejects(client.call('greeter', 'A.B', {}, { timeoutMs: 400, retries: 3 }), {
     id: 'greeter',
     code: 408,
-    message: 'greeter did not answer in time',
+    message: 'greeter did not respond in time',
   })
   const elapsedMs = performance.now() - startMs
   t.ok(elapsedMs >= 399 && elapsedMs < 5000, `${elapsedMs}`)

@@ -186,12 +186,12 @@ t.test('an address goes before the registry; plain HTTP, too', async (t) => {
   t.match(await call(openClient(t, { address: `http://${address}` })), { message: 'Hello John' })
   const client = openClient(t, {})
   t.match(await call(client, { address: `mx://${address}` }), { message: 'Hello John' })
-  await t.rejects(call(client), /calling any\.greeter needs a registry, a proxy or an address/)
+  await t.rejects(call(client), /calling any\.greeter requires a registry, a proxy or an address/)
   await t.rejects(call(client, { address: 'nowhere' }), /address must be host:port/)
   const other = openClient(t, { address: `http://${address}` })
   await t.rejects(other.call('greeter', 'Helloworld.Nope'), { code: 404 })
   const up = other.stream('greeter', 'Helloworld.Call', [{ name: 'John' }])
-  await t.rejects(up.reply(), { code: 400 }, 'streams need the fast form')
+  await t.rejects(up.reply(), { code: 400 }, 'streams require the WebSocket transport')
 })
 
 t.test('who it is a client shows the platform, and no other address', async (t) => {

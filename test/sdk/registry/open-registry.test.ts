@@ -123,7 +123,7 @@ t.test('an empty MX_REGISTRY, or the word of gateways, is none', async (t) => {
     t.equal(toRegistrySource(undefined), undefined)
     await t.rejects(
       openClient(t, {}).call('greeter', 'Greeter.Call'),
-      /needs a registry, a proxy or an address/,
+      /requires a registry, a proxy or an address/,
     )
   }
 })

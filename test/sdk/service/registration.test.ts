@@ -148,7 +148,7 @@ t.test('a registry that is away for a while is told again, sooner', async (t) =>
   const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   t.match(told, [
     { level: 40, msg: 'could not register; trying again', reason: 'gone fishing', seconds: 0 },
-    { level: 40, msg: 'still cannot register; trying again', seconds: 60 },
+    { level: 40, msg: 'registration still failing, retrying', seconds: 60 },
     { level: 30, msg: 'registered again', registry: 'memory', seconds: 65 },
   ])
   t.notOk(
