@@ -54,5 +54,7 @@ function parse(body: Uint8Array, service: string): unknown {
 }
 
 function notJson(service: string, cause: unknown): GatewayError {
-  return new GatewayError(service, 502, 'the response is not an api.Response: it must be JSON', { cause })
+  return new GatewayError(service, 502, 'the response is not an api.Response: it must be JSON', {
+    cause,
+  })
 }

@@ -8,7 +8,12 @@ import type { IncomingCall } from '../../core/rpc/call.ts'
 import { isDebugEndpoint } from '../../core/rpc/debug-endpoints.ts'
 import { GuardedCall } from '../../core/rpc/guarded-call.ts'
 import { PROXY_ID } from '../../core/rpc/hops.ts'
-import { findMetadata, isMetadata, isRepeated, MALFORMED_METADATA } from '../../core/rpc/metadata.ts'
+import {
+  findMetadata,
+  isMetadata,
+  isRepeated,
+  MALFORMED_METADATA,
+} from '../../core/rpc/metadata.ts'
 import {
   checkCalledName,
   type FindUpstream,

@@ -18,8 +18,8 @@ import {
   STREAM_ID_MAX,
   TEXT_MESSAGE,
   UNKNOWN_STREAM,
-  WRONG_RESPONSE,
   WRONG_END,
+  WRONG_RESPONSE,
 } from '../../core/rpc/ws/frames.ts'
 import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'

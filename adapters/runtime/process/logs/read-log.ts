@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { LogLine, LogQuery } from '../../../../core/contracts/runtime.ts'
 import { untilAborted } from '../../../../lib/async/timeout.ts'
-import type { LogFiles, LogFilePosition } from './log-files.ts'
+import type { LogFilePosition, LogFiles } from './log-files.ts'
 import { parseRecord } from './log-record.ts'
 
 const CHUNK_BYTES = 64 * 1024

@@ -66,7 +66,11 @@ t.test('opens a watch once, with the stream or its first message', async (t) => 
   })
   const told = watch(started)
   await until(() => told.length === 3)
-  t.same(told, ['open', '{"a":1}', '503 the service ended the stream'], 'what is no object is left out')
+  t.same(
+    told,
+    ['open', '{"a":1}', '503 the service ended the stream'],
+    'what is no object is left out',
+  )
   const sudden = await open(t, (call) => call.sendData('{"a":1}'))
   const heard = watch(sudden)
   await until(() => heard.length === 2)

@@ -149,7 +149,10 @@ t.test('an address where no network is: why is told', async (t) => {
   const http = await openRawBackend(t, { onRequest: (connection) => connection.reply() })
   const other = open(t, `127.0.0.1:${http.port}`)
   await other.link.settled()
-  t.match(other.link.reason, { code: 502, message: /the WebSocket handshake failed with status 200/ })
+  t.match(other.link.reason, {
+    code: 502,
+    message: /the WebSocket handshake failed with status 200/,
+  })
   http.close()
   const none = open(t, `127.0.0.1:${http.port}`)
   await none.link.settled()

@@ -149,7 +149,10 @@ t.test('warns about an endpoint that the registered service does not have', asyn
     return (await call<{ warning?: string }>('Rules.Test', request, ADMIN)).warning
   }
   const wrong = 'matches no endpoint of nums, which has Nums.Int'
-  t.equal(await ask('/nums/*'), `/nums/* ${wrong}; rules apply to the endpoint that the path resolves to`)
+  t.equal(
+    await ask('/nums/*'),
+    `/nums/* ${wrong}; rules apply to the endpoint that the path resolves to`,
+  )
   t.equal(await ask('Nums.Other'), `Nums.Other ${wrong}`)
   for (const endpoint of ['nums.int', 'Nums.*', '*']) t.equal(await ask(endpoint), undefined)
   t.equal(await ask('/nums/*', { domain: 'mx' }), undefined, 'another service')

@@ -94,7 +94,12 @@ t.test('what cannot be served is refused in one line that names the file', (t) =
       'certFile',
       'contains no PEM certificate',
     ],
-    ['a damaged certificate', { cert: damaged, key }, 'certFile', 'contains a malformed certificate'],
+    [
+      'a damaged certificate',
+      { cert: damaged, key },
+      'certFile',
+      'contains a malformed certificate',
+    ],
     [
       'a damaged second certificate',
       { cert: cert + damaged, key },

@@ -410,7 +410,11 @@ t.test('what the gateway answers itself has a status of gRPC', async (t) => {
     ['nobody.Greeter', STATUS.NOT_FOUND, /^service not found: go\.mx\.api\.nobody$/],
     ['none.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend refused the connection$/],
     ['http.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend does not speak HTTP\/2$/],
-    ['silent.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend did not accept a connection in time$/],
+    [
+      'silent.Greeter',
+      STATUS.UNAVAILABLE,
+      /^bad gateway: the backend did not accept a connection in time$/,
+    ],
   ]
   for (const [service, code, details] of rows) {
     const { status } = await call(service)

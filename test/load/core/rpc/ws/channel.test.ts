@@ -176,7 +176,10 @@ t.test(
     const elsewhere = openChannel(t, service.port, { path: '/other' })
     const three = send(elsewhere)
     await settle(three)
-    t.match(three.lost, { kind: 'foreign', detail: /the WebSocket handshake failed with status 400$/ })
+    t.match(three.lost, {
+      kind: 'foreign',
+      detail: /the WebSocket handshake failed with status 400$/,
+    })
   },
 )
 
