@@ -228,9 +228,9 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       [
         { headers: { 'mx-service': '' } },
         400,
-        'service name is blank: field Mx-Service is missing',
+        'service name is blank: the Mx-Service header is missing',
       ],
-      [{ headers: { 'mx-endpoint': '' } }, 400, 'field Mx-Endpoint is missing'],
+      [{ headers: { 'mx-endpoint': '' } }, 400, 'the Mx-Endpoint header is missing'],
       ...['0', '-1', '1.5', '1e3', '10 ms', '0x10', '010'].map(
         (value): [RequestOptions, number, string] => [
           { headers: { 'mx-timeout': value } },
@@ -305,7 +305,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       `x: ${'a'.repeat(65_536)}\r\n`,
     ]) {
       reply = [metadata, 'body']
-      t.match(await ask(), { status: 500, body: /"Detail":"metadata of the reply is malformed/ })
+      t.match(await ask(), { status: 500, body: /"Detail":"response metadata is malformed/ })
     }
     reply = ['', 'ü'.repeat(MAX_BYTES / 2 + 1)]
     t.match(await ask(), {
