@@ -41,7 +41,7 @@ t.test('texts and statuses are those of the original, and say what to do next', 
       "Failed to connect to mx server at h:443, the address of platform. See 'mx env'",
     ],
     [
-      explain(502, 'bad gateway: the RPC proxy went away'),
+      explain(502, 'bad gateway: the RPC proxy closed the connection'),
       4,
       'Connection to mx server at 127.0.0.1:8081 was lost',
     ],

@@ -219,7 +219,7 @@ t.test('a service that announces its stop is no warning; one that is lost is', a
         begun: async () => {},
         cancel() {},
         async next() {
-          throw badGateway('broker', 'bad gateway: the service went away')
+          throw badGateway('broker', 'bad gateway: the service closed the connection')
         },
         [Symbol.asyncIterator]() {
           return this

@@ -244,7 +244,7 @@ t.test('a connection that was lost with a call: 502, and nothing is repeated', a
   t.strictSame(counts, [2, 2])
   const lost = results.filter(({ status }) => status === 'rejected')
   t.equal(lost.length, 2)
-  t.match(lost, [{ reason: { code: 502, id: 'greeter', message: /went away/ } }])
+  t.match(lost, [{ reason: { code: 502, id: 'greeter', message: /closed the connection/ } }])
 })
 
 t.test('a node that takes no connection is left out', async (t) => {

@@ -203,7 +203,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const { messages, closed } = await connect(t, gateway, 'quiet?x=1')
       await until(() => messages.length === 1)
       await service.die()
-      t.equal(await closed, '1011 bad gateway: the service went away')
+      t.equal(await closed, '1011 bad gateway: the service closed the connection')
       t.match(JSON.parse(messages[1]!), { Code: 502, Status: 'Bad Gateway' })
     })
   }

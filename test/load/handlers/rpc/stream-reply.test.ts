@@ -127,7 +127,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           error: {
             Id: 'go.mx.api.greeter',
             Code: 502,
-            Detail: 'bad gateway: the service went away',
+            Detail: 'bad gateway: the service closed the connection',
             Status: 'Bad Gateway',
           },
         })
