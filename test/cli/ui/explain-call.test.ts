@@ -59,7 +59,7 @@ t.test('texts and statuses are those of the original, and say what to do next', 
     ],
     [explain(500, 'internal error'), 127, "internal error. See 'mx logs mail'"],
     [
-      explain(400, 'Mail.Send answers with a stream: request its path'),
+      explain(400, 'Mail.Send responds with a stream: request its path'),
       127,
       "Mail.Send answers with a stream: 'mx stream mail Mail.Send' prints it",
     ],
