@@ -56,7 +56,7 @@ t.test('the plugin that answers is named', async (t) => {
   const config = `${CONFIG}plugins:\n  - namespace\n  - body-limit: { limit: 3 }\n`
   t.match(await explain(t, ['POST', '/greeter/hello', '-d', '12345'], {}, config), {
     answer: { status: 413 },
-    why: 'plugin body-limit (onRequest) refuses it',
+    why: 'plugin body-limit (onRequest) rejected the request',
   })
 })
 

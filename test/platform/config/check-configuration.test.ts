@@ -22,7 +22,7 @@ async function check(t: Test, config: string, ...words: readonly string[]) {
 }
 
 t.test(
-  'all of a gateway is told: address, handler, services, and plugins in their order',
+  'returns address, handler, services, and plugins in order',
   async (t) => {
     const config = `
 handler: proxy
@@ -37,7 +37,7 @@ plugins: [request-id, { body-limit: { limit: 1mb } }, namespace]
   },
 )
 
-t.test('its port is left alone, also one that is taken', async (t) => {
+t.test('does not open the port, even if it is in use', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   t.teardown(() => server.close())
@@ -47,13 +47,13 @@ t.test('its port is left alone, also one that is taken', async (t) => {
   })
 })
 
-t.test('plugins are built with their options, certificates are read', async (t) => {
+t.test('builds plugins with their options and reads certificates', async (t) => {
   await t.rejects(check(t, 'plugins: [{ body-limit: { limit: many } }]'), /body-limit.*limit/s)
   const tls = ['--enable_tls', '--tls_cert_file=none.pem', '--tls_key_file=none.pem']
   await t.rejects(check(t, 'handler: rpc\n', ...tls), /none\.pem cannot be read/)
 })
 
-t.test('half of what proves who the gateway is, is told', async (t) => {
+t.test('rejects incomplete credentials of the gateway', async (t) => {
   await t.rejects(check(t, 'handler: rpc\n', '--auth=mx://127.0.0.1:1', '--auth_id=admin'), {
     message: /auth_id and auth_secret/,
   })

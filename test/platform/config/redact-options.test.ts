@@ -3,7 +3,7 @@ import { Type } from '../../../core/schema.ts'
 import { REDACTED } from '../../../lib/text/redact.ts'
 import { redactOptions } from '../../../platform/config/redact-options.ts'
 
-t.test('what the schema calls secret is not told, however deep it lies', async (t) => {
+t.test('redacts writeOnly options at any depth', async (t) => {
   const schema = Type.Object({
     keys: Type.Array(Type.String(), { writeOnly: true }),
     header: Type.String(),
@@ -31,7 +31,7 @@ t.test('what the schema calls secret is not told, however deep it lies', async (
 })
 
 t.test(
-  'names that say so, and logins in URLs, are secret without a schema saying it',
+  'redacts options with secret names and userinfo in URLs',
   async (t) => {
     const schema = Type.Object({
       clientSecret: Type.String(),
@@ -57,7 +57,7 @@ t.test(
   },
 )
 
-t.test('of a plugin without a schema only numbers, truths and their names are told', async (t) => {
+t.test('without a schema, only numbers and booleans are visible', async (t) => {
   const options = { limit: 3, on: true, name: 'x', list: ['a'], inner: { a: 1 } }
   t.strictSame(redactOptions(options, undefined), {
     limit: 3,
