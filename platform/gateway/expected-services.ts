@@ -16,16 +16,16 @@ export interface KnownProgram {
 }
 
 /**
- * Services that have to run, whether or not they are registered at present: requests of them are 503, not 404, while they have no
- * node. Known by the records of the runtime, so that a restart of the server forgets none.
+ * Services that the runtime has to run: requests to them fail with 503 instead of 404 while they have no node. Restored from the records
+ * of the runtime after a restart of the server.
  */
 export interface ExpectedServices {
-  /** @param service without nodes; what it registered with last takes the place of its metadata and endpoints. */
+  /** @param service without nodes; its metadata and endpoints are replaced by those of its last registration. */
   readonly add: (domain: string, service: Service) => void
   readonly remove: (domain: string, service: Pick<Service, 'name' | 'version'>) => void
-  /** The registry of the default domain, and the expected services that it does not have. */
+  /** Adds missing expected services to the registry of the default domain. */
   readonly join: (registry: Registry) => Registry
-  /** The same for other domains. */
+  /** {@link join} for other domains. */
   readonly joinDomains: (domains: Domains) => Domains
   /** Expected services that declare a path, for {@link restore}. */
   readonly listKnown: () => KnownProgram[]
@@ -35,7 +35,7 @@ export interface ExpectedServices {
   readonly watch: Required<Registry>['watch']
 }
 
-/** The expected services of one domain. */
+/** Expected services of one domain. */
 interface Expected extends FallbackServices {
   readonly size: () => number
   readonly add: (service: Service) => void
@@ -54,30 +54,30 @@ export function createExpectedServices(): ExpectedServices {
   const empty = new Map<string, Registry>()
 
   function of(domain: string): Expected {
-    const known = expected.get(domain) ?? createExpected()
-    expected.set(domain, known)
-    return known
+    const existing = expected.get(domain) ?? createExpected()
+    expected.set(domain, existing)
+    return existing
   }
 
   function join(domain: string, registry: Registry): Registry {
-    const known = joined.get(registry)
-    if (known !== undefined) return known
+    const existing = joined.get(registry)
+    if (existing !== undefined) return existing
     const services = of(domain)
     const watchable = { ...registry, watch: registry.watch! }
     registry.watch!((event) => {
       if (event.type !== 'delete' && services.describe(event.service)) emit(event)
     })
-    // Asks the registry whenever both may have a service.
-    const made = createJoinedRegistry(watchable, services, () => true)
-    joined.set(registry, made)
-    return made
+    // The registry takes precedence when both have a service.
+    const joinedRegistry = createJoinedRegistry(watchable, services, () => true)
+    joined.set(registry, joinedRegistry)
+    return joinedRegistry
   }
 
   function findEmpty(domain: string): Registry | undefined {
     if ((expected.get(domain)?.size() ?? 0) === 0) return undefined
-    const known = empty.get(domain) ?? createStaticRegistry([])
-    empty.set(domain, known)
-    return known
+    const existing = empty.get(domain) ?? createStaticRegistry([])
+    empty.set(domain, existing)
+    return existing
   }
 
   return {

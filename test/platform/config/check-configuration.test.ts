@@ -21,21 +21,18 @@ async function check(t: Test, config: string, ...words: readonly string[]) {
   return checkApi(configuration, createLog('silent'), closing)
 }
 
-t.test(
-  'returns address, handler, services, and plugins in order',
-  async (t) => {
-    const config = `
+t.test('returns address, handler, services, and plugins in order', async (t) => {
+  const config = `
 handler: proxy
 services: { greeter: 127.0.0.1:9001 }
 plugins: [request-id, { body-limit: { limit: 1mb } }, namespace]
 `
-    t.match(await check(t, config, '--address=127.0.0.1:7'), {
-      ...{ address: '127.0.0.1:7', handler: 'proxy', services: ['go.mx.api.greeter'] },
-      plugins: ['request-id', 'body-limit', 'namespace'],
-      warnings: [],
-    })
-  },
-)
+  t.match(await check(t, config, '--address=127.0.0.1:7'), {
+    ...{ address: '127.0.0.1:7', handler: 'proxy', services: ['go.mx.api.greeter'] },
+    plugins: ['request-id', 'body-limit', 'namespace'],
+    warnings: [],
+  })
+})
 
 t.test('does not open the port, even if it is in use', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')

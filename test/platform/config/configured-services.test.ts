@@ -17,20 +17,23 @@ function configure(words: readonly string[], yaml = '') {
   return { settings: mergeSettings(given), config, given, file: undefined }
 }
 
-t.test('a name without a dot is relative to the namespace, one with a dot is absolute', async (t) => {
-  const services = listServices(
-    configure(['--backend', 'a=h:1', '--backend', 'b.c=h:2'], 'services: {d: "h:3", e.f: "h:4"}'),
-  )
-  t.same(
-    services.map(({ name }) => name),
-    ['go.mx.api.a', 'b.c', 'go.mx.api.d', 'e.f'],
-  )
-  const bare = listServices(configure(['--namespace', ' ', '--backend', 'a=h:1']))
-  t.same(
-    bare.map(({ name }) => name),
-    ['a'],
-  )
-})
+t.test(
+  'a name without a dot is relative to the namespace, one with a dot is absolute',
+  async (t) => {
+    const services = listServices(
+      configure(['--backend', 'a=h:1', '--backend', 'b.c=h:2'], 'services: {d: "h:3", e.f: "h:4"}'),
+    )
+    t.same(
+      services.map(({ name }) => name),
+      ['go.mx.api.a', 'b.c', 'go.mx.api.d', 'e.f'],
+    )
+    const bare = listServices(configure(['--namespace', ' ', '--backend', 'a=h:1']))
+    t.same(
+      bare.map(({ name }) => name),
+      ['a'],
+    )
+  },
+)
 
 t.test('a service of a flag replaces that of the file', async (t) => {
   const services = listServices(configure(['--backend', 'a=h:1'], 'services: {a: ["h:2", "h:3"]}'))

@@ -30,32 +30,29 @@ t.test('redacts writeOnly options at any depth', async (t) => {
   })
 })
 
-t.test(
-  'redacts options with secret names and userinfo in URLs',
-  async (t) => {
-    const schema = Type.Object({
-      clientSecret: Type.String(),
-      forwardToken: Type.Boolean(),
-      url: Type.String(),
-      urls: Type.Array(Type.String()),
-      mail: Type.String(),
-    })
-    const options = {
-      clientSecret: 'abc',
-      forwardToken: true,
-      url: 'https://ann:pw@host/path?x=a@b',
-      urls: ['nats://t0ken@host'],
-      mail: 'ann@example.com',
-    }
-    t.strictSame(redactOptions(options, schema), {
-      clientSecret: REDACTED,
-      forwardToken: true,
-      url: `https://${REDACTED}@host/path?x=a@b`,
-      urls: [`nats://${REDACTED}@host`],
-      mail: 'ann@example.com',
-    })
-  },
-)
+t.test('redacts options with secret names and userinfo in URLs', async (t) => {
+  const schema = Type.Object({
+    clientSecret: Type.String(),
+    forwardToken: Type.Boolean(),
+    url: Type.String(),
+    urls: Type.Array(Type.String()),
+    mail: Type.String(),
+  })
+  const options = {
+    clientSecret: 'abc',
+    forwardToken: true,
+    url: 'https://ann:pw@host/path?x=a@b',
+    urls: ['nats://t0ken@host'],
+    mail: 'ann@example.com',
+  }
+  t.strictSame(redactOptions(options, schema), {
+    clientSecret: REDACTED,
+    forwardToken: true,
+    url: `https://${REDACTED}@host/path?x=a@b`,
+    urls: [`nats://${REDACTED}@host`],
+    mail: 'ann@example.com',
+  })
+})
 
 t.test('without a schema, only numbers and booleans are visible', async (t) => {
   const options = { limit: 3, on: true, name: 'x', list: ['a'], inner: { a: 1 } }

@@ -37,20 +37,23 @@ for (const listener of ['uws', 'node'] as const) {
     t.strictSame([renewed.status, renewed.headers.getSetCookie()], [200, []])
   })
 
-  t.test(`${listener}: a login creates a new session id and ends the previous session`, async (t) => {
-    const client = visit(servers[listener])
-    client.cookie = `mx-dashboard=${'a'.repeat(43)}`
-    await client.logIn()
-    const first = client.cookie
-    t.not(first, `mx-dashboard=${'a'.repeat(43)}`, 'an id that the browser chose is not accepted')
-    await client.logIn()
-    const second = client.cookie
-    t.not(second, first)
-    client.cookie = first
-    t.equal((await client.ask('GET', '/session')).status, 401)
-    client.cookie = second
-    t.equal((await client.ask('GET', '/session')).status, 200)
-  })
+  t.test(
+    `${listener}: a login creates a new session id and ends the previous session`,
+    async (t) => {
+      const client = visit(servers[listener])
+      client.cookie = `mx-dashboard=${'a'.repeat(43)}`
+      await client.logIn()
+      const first = client.cookie
+      t.not(first, `mx-dashboard=${'a'.repeat(43)}`, 'an id that the browser chose is not accepted')
+      await client.logIn()
+      const second = client.cookie
+      t.not(second, first)
+      client.cookie = first
+      t.equal((await client.ask('GET', '/session')).status, 401)
+      client.cookie = second
+      t.equal((await client.ask('GET', '/session')).status, 200)
+    },
+  )
 
   t.test(`${listener}: a logout ends the session on the server`, async (t) => {
     const client = visit(servers[listener])
@@ -173,31 +176,28 @@ t.test('rejects requests that a page of the dashboard did not send', async (t) =
   )
 })
 
-t.test(
-  'sets a secure cookie for a page over TLS, even behind a TLS proxy',
-  async (t) => {
-    const client = visit(open)
-    const headers = { origin: client.url.replace('http:', 'https:') }
-    const reply = await client.ask('POST', '/login', { id: 'admin', secret: 'mx' }, headers)
-    t.equal(reply.status, 200)
-    t.match(client.cookie, /^__Host-mx-dashboard=/)
-    t.strictSame(client.attributes, [
-      ...['path=/', 'max-age=43200', 'httponly', 'samesite=strict', 'secure'],
-    ])
-    const { cookie } = client
-    t.equal((await client.ask('POST', '/session', undefined, headers)).status, 200)
-    t.equal((await client.ask('GET', '/session', undefined, { origin: '' })).status, 200)
-    client.cookie = cookie.replace('__Host-', '')
-    t.equal(
-      (await client.ask('POST', '/session', undefined, headers)).status,
-      401,
-      'a cookie that anybody can set without TLS',
-    )
-    client.cookie = cookie
-    t.equal((await client.ask('POST', '/logout', undefined, headers)).status, 204)
-    t.ok(client.attributes.includes('secure'), 'else the browser would not remove it')
-  },
-)
+t.test('sets a secure cookie for a page over TLS, even behind a TLS proxy', async (t) => {
+  const client = visit(open)
+  const headers = { origin: client.url.replace('http:', 'https:') }
+  const reply = await client.ask('POST', '/login', { id: 'admin', secret: 'mx' }, headers)
+  t.equal(reply.status, 200)
+  t.match(client.cookie, /^__Host-mx-dashboard=/)
+  t.strictSame(client.attributes, [
+    ...['path=/', 'max-age=43200', 'httponly', 'samesite=strict', 'secure'],
+  ])
+  const { cookie } = client
+  t.equal((await client.ask('POST', '/session', undefined, headers)).status, 200)
+  t.equal((await client.ask('GET', '/session', undefined, { origin: '' })).status, 200)
+  client.cookie = cookie.replace('__Host-', '')
+  t.equal(
+    (await client.ask('POST', '/session', undefined, headers)).status,
+    401,
+    'a cookie that anybody can set without TLS',
+  )
+  client.cookie = cookie
+  t.equal((await client.ask('POST', '/logout', undefined, headers)).status, 204)
+  t.ok(client.attributes.includes('secure'), 'else the browser would not remove it')
+})
 
 t.test('logs out deleted accounts and accounts with revoked logins', async (t) => {
   const client = visit(open)

@@ -24,7 +24,7 @@ const READ = {
   metadata: { path: '/v1/items' },
 }
 
-t.test('an expected service is known without nodes until it registers', async (t) => {
+t.test('an expected service exists without nodes until it registers', async (t) => {
   const { memory, expected, registry, events } = open(t)
   expected.add('mx', makeService('shop', []))
   t.match(await registry.getService('shop'), [{ name: 'shop', nodes: [] }])
@@ -40,7 +40,7 @@ t.test('an expected service is known without nodes until it registers', async (t
   t.equal(events.at(-1), 'delete shop 0')
 })
 
-t.test('a service that has left keeps the routes that it registered', async (t) => {
+t.test('a deregistered expected service keeps its routes', async (t) => {
   const { memory, expected, registry } = open(t)
   expected.add('mx', makeService('shop', []))
   const running = { ...makeService('shop', ['127.0.0.1:1']), endpoints: [READ] }

@@ -67,45 +67,38 @@ t.test('rejects a setting whose plugin is missing in the list', async (t) => {
   t.same(namesOf(off), ['request-id'], 'what is switched off needs no plugin')
 })
 
-t.test(
-  'guards run regardless of the list, unless their settings are any',
-  async (t) => {
-    const words = [
-      '--web_origins=https://a.test',
-      '--cors_origins=https://b.test',
-      '--hosts=c.test',
-    ]
-    const address = '--address=gateway.test:0'
-    const names = (yaml: string): string[] => namesOf(configure([...words, address], yaml))
-    t.same(names('plugins: [request-id, namespace, access-log, cors]'), [
-      'request-id',
-      'hosts',
-      'origins',
-      'namespace',
-      'access-log',
-      'cors',
-    ])
-    t.same(names('plugins: [request-id, access-log, cors: {origins: [https://b.test]}, origins]'), [
-      'request-id',
-      'access-log',
-      'hosts',
-      'cors',
-      'origins',
-    ])
-    t.same(names('plugins: [cors]'), ['hosts', 'origins', 'cors'])
-    t.match(planPlugins(configure([...words, address], 'plugins: [cors]')), [
-      { options: { allow: ['c.test', 'gateway.test'] } },
-      { options: { allow: ['https://a.test', 'https://b.test'] } },
-    ])
-    t.same(namesOf(configure([], 'plugins: [request-id]')), ['request-id'])
-    t.same(namesOf(configure(['--web_origins=same-host', '--hosts=local'], 'plugins: []')), [
-      'hosts',
-      'origins',
-    ])
-    const open = ['--web_origins=same-host', '--cors_origins=*']
-    t.same(namesOf(configure(open, 'plugins: [cors]')), ['cors'], 'cors lets all pages read')
-  },
-)
+t.test('guards run regardless of the list, unless their settings are any', async (t) => {
+  const words = ['--web_origins=https://a.test', '--cors_origins=https://b.test', '--hosts=c.test']
+  const address = '--address=gateway.test:0'
+  const names = (yaml: string): string[] => namesOf(configure([...words, address], yaml))
+  t.same(names('plugins: [request-id, namespace, access-log, cors]'), [
+    'request-id',
+    'hosts',
+    'origins',
+    'namespace',
+    'access-log',
+    'cors',
+  ])
+  t.same(names('plugins: [request-id, access-log, cors: {origins: [https://b.test]}, origins]'), [
+    'request-id',
+    'access-log',
+    'hosts',
+    'cors',
+    'origins',
+  ])
+  t.same(names('plugins: [cors]'), ['hosts', 'origins', 'cors'])
+  t.match(planPlugins(configure([...words, address], 'plugins: [cors]')), [
+    { options: { allow: ['c.test', 'gateway.test'] } },
+    { options: { allow: ['https://a.test', 'https://b.test'] } },
+  ])
+  t.same(namesOf(configure([], 'plugins: [request-id]')), ['request-id'])
+  t.same(namesOf(configure(['--web_origins=same-host', '--hosts=local'], 'plugins: []')), [
+    'hosts',
+    'origins',
+  ])
+  const open = ['--web_origins=same-host', '--cors_origins=*']
+  t.same(namesOf(configure(open, 'plugins: [cors]')), ['cors'], 'cors lets all pages read')
+})
 
 t.test('rejects a duplicate plugin', async (t) => {
   t.same(await problemsOf(() => planPlugins(configure([], 'plugins: [cors, request-id, cors]'))), [

@@ -77,11 +77,9 @@ t.test('supports every kind of export', async (t) => {
   }
 })
 
-t.test(
-  'loads relative files, JSON, built-in modules and installed packages',
-  async (t) => {
-    const dir = t.testdir({
-      'main.ts': `
+t.test('loads relative files, JSON, built-in modules and installed packages', async (t) => {
+  const dir = t.testdir({
+    'main.ts': `
       import { basename } from 'node:path'
       import own from 'own-package'
       import words from './words.json'
@@ -90,29 +88,28 @@ t.test(
         const { late } = await import('own-package')
         x.reply(200, [mark, words.word, own, late, basename(import.meta.url), basename(import.meta.dirname)].join(' '))
       } }`,
-      'words.json': '{ "word": "json" }',
-      lib: { 'mark.ts': `export const mark: string = 'two'` },
-      node_modules: {
-        'own-package': {
-          'package.json': '{ "name": "own-package", "type": "module", "exports": "./index.js" }',
-          'index.js': `export default 'package'\nexport const late = 'later'`,
-        },
-        'mx-plugin-sample': {
-          'package.json': '{ "name": "mx-plugin-sample", "main": "index.js" }',
-          'index.js': `module.exports = { onRequest(x) { x.reply(200, 'sample') } }`,
-        },
+    'words.json': '{ "word": "json" }',
+    lib: { 'mark.ts': `export const mark: string = 'two'` },
+    node_modules: {
+      'own-package': {
+        'package.json': '{ "name": "own-package", "type": "module", "exports": "./index.js" }',
+        'index.js': `export default 'package'\nexport const late = 'later'`,
       },
-    })
-    const env = createTestEnv(dir)
-    const { body } = await runPlugin(await loadPlugin('./main.ts', {}, env))
-    t.match(body, /^two json package later main\.ts /)
-    const sample = await loadPlugin('mx-plugin-sample', {}, env)
-    t.equal((await runPlugin(sample)).body, 'sample')
-    const files = pluginFiles()
-    for (const file of ['main.ts', 'words.json', 'lib/mark.ts'])
-      t.ok(files.includes(join(dir, file)), file)
-  },
-)
+      'mx-plugin-sample': {
+        'package.json': '{ "name": "mx-plugin-sample", "main": "index.js" }',
+        'index.js': `module.exports = { onRequest(x) { x.reply(200, 'sample') } }`,
+      },
+    },
+  })
+  const env = createTestEnv(dir)
+  const { body } = await runPlugin(await loadPlugin('./main.ts', {}, env))
+  t.match(body, /^two json package later main\.ts /)
+  const sample = await loadPlugin('mx-plugin-sample', {}, env)
+  t.equal((await runPlugin(sample)).body, 'sample')
+  const files = pluginFiles()
+  for (const file of ['main.ts', 'words.json', 'lib/mark.ts'])
+    t.ok(files.includes(join(dir, file)), file)
+})
 
 t.test('reports an invalid file in one line', async (t) => {
   const env = createTestEnv(

@@ -23,22 +23,25 @@ function openGate(t: Test) {
 }
 
 for (const later of [false, true])
-  t.test(`forwards allowed calls unchanged${later ? ', also after an asynchronous lookup' : ''}`, (t) => {
-    const { gate } = openGate(t)
-    testCalls(t, {
-      async open(t, dispatch) {
-        const { port } = await openPort(t, dispatch)
-        const proxy = await openProxy(t, { helloworld: [toNode(port)] }, { gate })
-        if (!later) return openCaller(t, proxy.port, 'mx')
-        const find = async (service: string) => proxy.upstreams.get(service)
-        const second = await openProxy(t, {}, { gate, find })
-        return openCaller(t, second.port, 'mx')
-      },
-      isFast: true,
-      maxHeld: later ? 1575 : 1050,
-    })
-    t.end()
-  })
+  t.test(
+    `forwards allowed calls unchanged${later ? ', also after an asynchronous lookup' : ''}`,
+    (t) => {
+      const { gate } = openGate(t)
+      testCalls(t, {
+        async open(t, dispatch) {
+          const { port } = await openPort(t, dispatch)
+          const proxy = await openProxy(t, { helloworld: [toNode(port)] }, { gate })
+          if (!later) return openCaller(t, proxy.port, 'mx')
+          const find = async (service: string) => proxy.upstreams.get(service)
+          const second = await openProxy(t, {}, { gate, find })
+          return openCaller(t, second.port, 'mx')
+        },
+        isFast: true,
+        maxHeld: later ? 1575 : 1050,
+      })
+      t.end()
+    },
+  )
 
 /** A service without a gate behind a proxy with one, and what it is told. */
 async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) {

@@ -11,7 +11,7 @@ t.setTimeout(120_000)
 
 const LOG = createLog('silent')
 
-t.test('memory: what is published is heard in this process', async (t) => {
+t.test('memory: delivers messages within the process', async (t) => {
   const broker = await openBroker('memory', LOG)
   t.teardown(() => broker.close?.())
   const heard = new Promise<Message>((resolve) => void broker.subscribe('a', resolve))
@@ -19,7 +19,7 @@ t.test('memory: what is published is heard in this process', async (t) => {
   t.equal(Buffer.from((await heard).body).toString(), 'x')
 })
 
-t.test('nats: what is published is heard by others', async (t) => {
+t.test('nats: delivers messages to other processes', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const broker = await openBroker(server.url, LOG)
@@ -35,7 +35,7 @@ t.test('nats: what is published is heard by others', async (t) => {
   t.equal(Buffer.from((await heard).body).toString(), 'x')
 })
 
-t.test('a server that is away, or refuses, is named once, without its password', async (t) => {
+t.test('reports an unreachable or denying server once, without its password', async (t) => {
   const warn = (warning: string) => t.fail(warning)
   await t.rejects(openBroker('nats://u:secret@127.0.0.1:1', { ...LOG, warn } as never), {
     message:
@@ -46,11 +46,11 @@ t.test('a server that is away, or refuses, is named once, without its password',
   const url = `nats://wrong@127.0.0.1:${server.port}`
   await t.rejects(
     openBroker(url, LOG),
-    /^the broker nats:\/\/\[hidden\]@127\.0\.0\.1:\d+ cannot be used: [^\n]*$/,
+    /^the broker nats:\/\/\[hidden\]@127\.0\.0\.1:\d+ is not available: [^\n]*$/,
   )
 })
 
-t.test('that its server is away, and back, is told once each, and whose it is', async (t) => {
+t.test('logs outage and recovery of the server once each', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const told: string[] = []
