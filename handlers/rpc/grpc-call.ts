@@ -214,7 +214,7 @@ export class FramedCall extends GatewayCall {
     const isWrong = isJson(type ?? TYPES['json']!) !== (this.#wire.codec === 'json')
     if (isWrong && !(isEmpty && type === undefined)) {
       const got = type ?? TYPES['json']
-      return this.#refuse(toBadResponse(this.service, `${this.#wire.codec} expected, got ${got}`))
+      return this.#abort(toBadResponse(this.service, `${this.#wire.codec} expected, got ${got}`))
     }
     const headers = this.toHeaders(metadata, HEADERS)
     if (headers === undefined) return this.#drop()

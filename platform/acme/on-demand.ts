@@ -38,7 +38,7 @@ export function createOnDemand({
   const waiting = new Set<() => void>()
 
   async function obtain(host: string): Promise<void> {
-    if (!(await ask(host))) return
+    if (!(await policy(host))) return
     const ordered = order(host).then(async () => {
       while (!has(host) && isOrderedElsewhere(host)) await nextChange()
     })

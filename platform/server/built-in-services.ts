@@ -282,7 +282,7 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
   const isProcess = settings.runtime === 'process'
   const hidden = context.ownFolder ?? folder
   const isolation = isProcess ? openIsolation({ settings, folder, hidden, log }) : undefined
-  const { store } = made.store!
+  const { store } = created.store!
   const { expected } = context
   const known = createKnownServices({ store, key: `${network.id}:runtime`, source: expected, log })
   const { begin, close, ...rest } = createRuntimeService({

@@ -151,7 +151,7 @@ function toTestRequest(
   for (const [name, value] of list) validator.add(name, value)
   const verb = method.toUpperCase()
   const [target = '', ...query] = path.split('?')
-  const malformed = guard.validate(verb, target, query.join('?'))
+  const malformed = validator.validate(verb, target, query.join('?'))
   const request = {
     ...{ method: verb, path, headers: toRecord(validator.headers), host: validator.host },
     upgrade: validator.websocket && verb === 'GET',

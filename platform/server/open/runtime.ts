@@ -50,7 +50,7 @@ export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime>
     log,
   })
   return createProcessRuntime({
-    ...{ folder: join(folder, 'processes'), registrar: doors, log },
+    ...{ folder: join(folder, 'processes'), registrar, log },
     ...(isolation !== undefined && { isolation }),
     limits: { pauseMaxMs: settings.restartDelayMaxMs },
   })

@@ -142,7 +142,7 @@ t.test(
         const reply = await fetch(`http://127.0.0.1:${gateway.port}/parcels/find`)
         return (await reply.json()) as object
       }
-      const refused = 'the registry denies access'
+      const denied = 'the registry denies access'
       // Where the machine is busy, the answer is not there in time at first.
       await eventually(async () => (await gateway.problems())[0] === `${denied}; see the log`)
       t.match(await ask(), {
