@@ -16,7 +16,7 @@ t.test('one that is no JSON is 502, and only the log learns why', async (t) => {
       t.fail(text)
     } catch (error) {
       t.match(error, { id: 'greeter', code: 502, cause: /invalid JSON/ })
-      t.match((error as Error).message, /the answer of greeter is malformed/)
+      t.match((error as Error).message, /malformed response from greeter/)
     }
   }
 })
