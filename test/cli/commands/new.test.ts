@@ -101,7 +101,7 @@ t.test('what is there already stays as it is, and what is no name is told', asyn
   mkdirSync(join(cwd, 'mine'))
   writeFileSync(join(cwd, 'mine/main.ts'), 'mine')
   for (const [words, code, message] of [
-    [['mine'], 1, 'mx: mine is there already: choose another name, or an empty folder\n'],
+    [['mine'], 1, 'mx: mine already exists: choose another name, or an empty folder\n'],
     [['plguin', 'a'], 2, "mx: unknown template plguin, did you mean plugin? See 'mx new --help'\n"],
     [['plugin'], 2, 'mx: a name is missing: mx new plugin <name>\n'],
     [[], 2, "mx: a name is missing. See 'mx new --help'\n"],

@@ -27,7 +27,7 @@ t.test('nothing runs: a terminal shows what to do, standard output is empty', as
   t.same(errors(), [])
   process.stdout.isTTY = true
   t.equal(await status(t), '')
-  t.match(errors(), [{ args: [/^mx: no service runs; start one with 'mx run <folder>'\n$/] }])
+  t.match(errors(), [{ args: [/^mx: no services running; start one with 'mx run <folder>'\n$/] }])
   t.same(JSON.parse(await status(t, '-o', 'json')), [])
 })
 

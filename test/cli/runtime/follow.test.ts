@@ -65,7 +65,7 @@ t.test('prints the hint at once if a program fails for want of PORT', async (t) 
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
   await untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
-  t.same(steps.notes, [`shop ${error}; it is started again`, 'it may be plain HTTP'])
+  t.same(steps.notes, [`shop ${error}; restarting`, 'it may be plain HTTP'])
 })
 
 t.test('nothing is told where it comes up', async (t) => {

@@ -43,10 +43,7 @@ for (const text of ['{"env":', '[]', '"x"', 'null'])
         const message = await Promise.resolve()
           .then(act)
           .then(() => '', String)
-        t.match(
-          message,
-          /config\.json must be a JSON object: it is kept as \S+; commands begin anew/,
-        )
+        t.match(message, /config\.json must be a JSON object: moved to \S+; commands now use/)
         t.equal(readFileSync(/kept as (\S+);/.exec(message)![1]!, 'utf8'), text)
         t.equal(readConfig().get('env'), '')
       }

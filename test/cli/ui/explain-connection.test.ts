@@ -39,7 +39,7 @@ t.test('a server that is there, and cannot be talked to, says why', async (t) =>
     await t.rejects(asked, { status: 4, message })
     t.match(await checkServer({ env }), {
       canStart: false,
-      findings: [{ found: `no connection: ${reason}`, advice: 'see mx env' }],
+      findings: [{ found: `unreachable: ${reason}`, advice: 'see mx env' }],
     })
   }
 })
