@@ -65,7 +65,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 
   const route = (request: IncomingMessage): Promise<AdminResponse> | AdminResponse => {
     const { method, url = '', headers } = request
-    if (!isHost(headers.host ?? '')) return toResponse(403, 'this host is not allowed; add it to --hosts')
+    if (!isHost(headers.host ?? ''))
+      return toResponse(403, 'this host is not allowed; add it to --hosts')
     const [path = ''] = url.split('?', 1)
     const serve = Object.hasOwn(paths, path) ? paths[path] : undefined
     if (serve === undefined)

@@ -78,40 +78,37 @@ function eventOf({ body }: Message): ApiEvent {
 }
 
 for (const [name, create] of Object.entries(LISTENERS)) {
-  t.test(
-    `${name}: publishes an HTTP request on /<topic>/<event> to the message bus`,
-    async (t) => {
-      const { origin, next } = await open(t, { create })
-      const message = next('go.mx.api.orders')
-      const reply = await fetch(`${origin}/orders/created?q=1`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-trace': 'a', 'mx-namespace': 'staging' },
-        body: '{"order":17}',
-      })
-      t.equal(reply.status, 200)
-      t.equal(reply.headers.get('content-type'), 'application/json')
-      const answer = (await reply.json()) as { id: string }
-      t.same(Object.keys(answer), ['id'])
-      t.match(answer.id, UUID)
-      const received = await message
-      t.match(received.headers, {
-        'content-type': 'application/json',
-        'mx-topic': 'go.mx.api.orders',
-        'x-trace': 'a',
-        'mx-namespace': 'staging',
-      })
-      const { header, ...published } = eventOf(received)
-      t.strictSame(published, {
-        name: 'created',
-        id: answer.id,
-        timestamp: 1_700_000_000,
-        data: '{"order":17}',
-      })
-      t.same(header['Content-Type'], { key: 'Content-Type', values: ['application/json'] })
-      t.same(header['X-Trace'], { key: 'X-Trace', values: ['a'] })
-      t.same(header['Host'], { key: 'Host', values: [origin.slice('http://'.length)] })
-    },
-  )
+  t.test(`${name}: publishes an HTTP request on /<topic>/<event> to the message bus`, async (t) => {
+    const { origin, next } = await open(t, { create })
+    const message = next('go.mx.api.orders')
+    const reply = await fetch(`${origin}/orders/created?q=1`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-trace': 'a', 'mx-namespace': 'staging' },
+      body: '{"order":17}',
+    })
+    t.equal(reply.status, 200)
+    t.equal(reply.headers.get('content-type'), 'application/json')
+    const answer = (await reply.json()) as { id: string }
+    t.same(Object.keys(answer), ['id'])
+    t.match(answer.id, UUID)
+    const received = await message
+    t.match(received.headers, {
+      'content-type': 'application/json',
+      'mx-topic': 'go.mx.api.orders',
+      'x-trace': 'a',
+      'mx-namespace': 'staging',
+    })
+    const { header, ...published } = eventOf(received)
+    t.strictSame(published, {
+      name: 'created',
+      id: answer.id,
+      timestamp: 1_700_000_000,
+      data: '{"order":17}',
+    })
+    t.same(header['Content-Type'], { key: 'Content-Type', values: ['application/json'] })
+    t.same(header['X-Trace'], { key: 'X-Trace', values: ['a'] })
+    t.same(header['Host'], { key: 'Host', values: [origin.slice('http://'.length)] })
+  })
 
   t.test(`${name}: the response is not cacheable for any method`, async (t) => {
     const { origin } = await open(t, { create })

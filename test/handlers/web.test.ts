@@ -68,23 +68,20 @@ t.test('counts an open WebSocket as an active request of its node', async (t) =>
   t.ok(served[0]!.upstreamReplyMs >= served[0]!.upstreamStartMs)
 })
 
-t.test(
-  'ejects backends with gateway errors in handshakes',
-  async (t) => {
-    const sick = await openBackendServer(t, {
-      verifyClient: (_info, done) => done(false, 503, 'sick'),
-    })
-    const well = await openBackendServer(t)
-    const { port, upstream } = await openWebGateway(t, createUwsListener, [sick.port, well.port])
-    for (let i = 0; i < 5; i++) {
-      t.equal((await rejectedWebSocket(port)).status, 503)
-      await connectWebSocket(t, port)
-    }
-    t.equal(upstream.nodes[0]!.ejections, 1)
+t.test('ejects backends with gateway errors in handshakes', async (t) => {
+  const sick = await openBackendServer(t, {
+    verifyClient: (_info, done) => done(false, 503, 'sick'),
+  })
+  const well = await openBackendServer(t)
+  const { port, upstream } = await openWebGateway(t, createUwsListener, [sick.port, well.port])
+  for (let i = 0; i < 5; i++) {
+    t.equal((await rejectedWebSocket(port)).status, 503)
     await connectWebSocket(t, port)
-    await connectWebSocket(t, port)
-  },
-)
+  }
+  t.equal(upstream.nodes[0]!.ejections, 1)
+  await connectWebSocket(t, port)
+  await connectWebSocket(t, port)
+})
 
 t.test('rejects clients on the WebSocket transport of the call protocol', async (t) => {
   const backend = await openBackendServer(t)
@@ -98,19 +95,16 @@ t.test('rejects clients on the WebSocket transport of the call protocol', async 
 })
 
 for (const [name, listener] of Object.entries(LISTENERS))
-  t.test(
-    `${name}: connects a WebSocket to the registered addresses of its node`,
-    async (t) => {
-      const backend = await openBackendServer(t)
-      const { port, upstream } = await openWebGateway(t, listener, [])
-      const address = `pinned.invalid:${backend.port}`
-      const node = { id: 'n', address, metadata: { resolved: '127.0.0.1' } }
-      upstream.update([
-        { name: upstream.name, version: 'latest', metadata: {}, endpoints: [], nodes: [node] },
-      ])
-      const client = await connectWebSocket(t, port)
-      t.equal(backend.sockets.length, 1)
-      client.close()
-      await once(client, 'close')
-    },
-  )
+  t.test(`${name}: connects a WebSocket to the registered addresses of its node`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port, upstream } = await openWebGateway(t, listener, [])
+    const address = `pinned.invalid:${backend.port}`
+    const node = { id: 'n', address, metadata: { resolved: '127.0.0.1' } }
+    upstream.update([
+      { name: upstream.name, version: 'latest', metadata: {}, endpoints: [], nodes: [node] },
+    ])
+    const client = await connectWebSocket(t, port)
+    t.equal(backend.sockets.length, 1)
+    client.close()
+    await once(client, 'close')
+  })

@@ -183,7 +183,9 @@ t.test(
       for (const { sockets } of services) for (const socket of sockets) socket.terminate()
     }
     const { settle, services, active } = await open(t, [die, die])
-    t.strictSame(await settle(), ['fail 502 helloworld: bad gateway: the service closed the connection'])
+    t.strictSame(await settle(), [
+      'fail 502 helloworld: bad gateway: the service closed the connection',
+    ])
     t.equal(served, 1)
     t.strictSame(active(), [0, 0])
   },

@@ -7,30 +7,27 @@ import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
 const HEADERS = { accept: 'text/event-stream' }
 
-t.test(
-  'streams one event per message and an end event for text/event-stream',
-  async (t) => {
-    const service = await openMxService(t, createGreeter())
-    const { origin } = await openRpcGateway(t, [service.entry])
-    const rows: [string, string][] = [
-      ['count?to=2', 'data: {"n":1}\n\ndata: {"n":2}\n\nevent: end\ndata: {}\n\n'],
-      ['count?to=0', 'event: end\ndata: {}\n\n'],
-      [
-        'broken?code=409',
-        'data: {"n":1}\n\nevent: error\ndata: {"Id":"greeter.own","Code":409,"Detail":"as asked for","Status":"Conflict"}\n\n',
-      ],
-    ]
-    for (const accept of ['text/event-stream', 'text/event-stream, application/json;q=0.5']) {
-      for (const [path, body] of rows) {
-        const reply = await fetch(`${origin}/greeter/${path}`, { headers: { accept } })
-        t.equal(reply.status, 200)
-        t.equal(reply.headers.get('content-type'), 'text/event-stream')
-        t.equal(reply.headers.get('cache-control'), 'no-store')
-        t.equal(await reply.text(), `:\n\n${body}`, path)
-      }
+t.test('streams one event per message and an end event for text/event-stream', async (t) => {
+  const service = await openMxService(t, createGreeter())
+  const { origin } = await openRpcGateway(t, [service.entry])
+  const rows: [string, string][] = [
+    ['count?to=2', 'data: {"n":1}\n\ndata: {"n":2}\n\nevent: end\ndata: {}\n\n'],
+    ['count?to=0', 'event: end\ndata: {}\n\n'],
+    [
+      'broken?code=409',
+      'data: {"n":1}\n\nevent: error\ndata: {"Id":"greeter.own","Code":409,"Detail":"as asked for","Status":"Conflict"}\n\n',
+    ],
+  ]
+  for (const accept of ['text/event-stream', 'text/event-stream, application/json;q=0.5']) {
+    for (const [path, body] of rows) {
+      const reply = await fetch(`${origin}/greeter/${path}`, { headers: { accept } })
+      t.equal(reply.status, 200)
+      t.equal(reply.headers.get('content-type'), 'text/event-stream')
+      t.equal(reply.headers.get('cache-control'), 'no-store')
+      t.equal(await reply.text(), `:\n\n${body}`, path)
     }
-  },
-)
+  }
+})
 
 t.test('a unary endpoint ignores text/event-stream', async (t) => {
   const service = await openMxService(t, createGreeter())

@@ -169,62 +169,59 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.strictSame([get, body], [{ q: { key: 'q', values: ['1'] } }, ''])
     })
 
-    t.test(
-      `${name}, ${protocol}: the service controls status, headers and body`,
-      async (t) => {
-        const { gateway, answer } = await open(t, { listener }, { protocol })
-        const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
-        const rows: [ApiResponse, Reply | object][] = [
-          [{}, { status: 200, headers: { 'content-type': 'application/json' }, body: '' }],
-          [
-            { statusCode: 0, body: '{"a":1}' },
-            { status: 200, body: '{"a":1}' },
-          ],
-          [
-            { statusCode: 201, body: 'é' },
-            { status: 201, body: 'é', headers: { 'content-length': '2' } },
-          ],
-          [
-            {
-              statusCode: 418,
-              header: {
-                'Content-Type': { key: 'Content-Type', values: ['text/html; charset=utf-8'] },
-                'Set-Cookie': { key: 'Set-Cookie', values: ['a=1', 'b=2'] },
-                'X-One': { key: 'X-One', values: ['1'] },
-              },
-              body: '<p>tea</p>',
+    t.test(`${name}, ${protocol}: the service controls status, headers and body`, async (t) => {
+      const { gateway, answer } = await open(t, { listener }, { protocol })
+      const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
+      const rows: [ApiResponse, Reply | object][] = [
+        [{}, { status: 200, headers: { 'content-type': 'application/json' }, body: '' }],
+        [
+          { statusCode: 0, body: '{"a":1}' },
+          { status: 200, body: '{"a":1}' },
+        ],
+        [
+          { statusCode: 201, body: 'é' },
+          { status: 201, body: 'é', headers: { 'content-length': '2' } },
+        ],
+        [
+          {
+            statusCode: 418,
+            header: {
+              'Content-Type': { key: 'Content-Type', values: ['text/html; charset=utf-8'] },
+              'Set-Cookie': { key: 'Set-Cookie', values: ['a=1', 'b=2'] },
+              'X-One': { key: 'X-One', values: ['1'] },
             },
-            {
-              status: 418,
-              headers: {
-                'content-type': 'text/html; charset=utf-8',
-                'set-cookie': ['a=1', 'b=2'],
-                'x-one': '1',
-              },
-              body: '<p>tea</p>',
+            body: '<p>tea</p>',
+          },
+          {
+            status: 418,
+            headers: {
+              'content-type': 'text/html; charset=utf-8',
+              'set-cookie': ['a=1', 'b=2'],
+              'x-one': '1',
             },
-          ],
-          [
-            { statusCode: 302, header: { Location: { key: 'Location', values: ['/x'] } } },
-            { status: 302, headers: { location: '/x' } },
-          ],
-          [
-            { statusCode: 500, body: 'own words' },
-            { status: 500, body: 'own words' },
-          ],
-          [
-            { body: Buffer.from(bytes).toString('base64'), encoding: 'base64' },
-            { status: 200, body: Buffer.from(bytes).toString('latin1') },
-          ],
-        ]
-        for (const [response, expected] of rows) {
-          answer(response)
-          const { status, headers, body } = await send(gateway, 'GET', '/pages/show')
-          const text = response.encoding === 'base64' ? body.toString('latin1') : body.toString()
-          t.match({ status, headers, body: text }, expected, JSON.stringify(response).slice(0, 60))
-        }
-      },
-    )
+            body: '<p>tea</p>',
+          },
+        ],
+        [
+          { statusCode: 302, header: { Location: { key: 'Location', values: ['/x'] } } },
+          { status: 302, headers: { location: '/x' } },
+        ],
+        [
+          { statusCode: 500, body: 'own words' },
+          { status: 500, body: 'own words' },
+        ],
+        [
+          { body: Buffer.from(bytes).toString('base64'), encoding: 'base64' },
+          { status: 200, body: Buffer.from(bytes).toString('latin1') },
+        ],
+      ]
+      for (const [response, expected] of rows) {
+        answer(response)
+        const { status, headers, body } = await send(gateway, 'GET', '/pages/show')
+        const text = response.encoding === 'base64' ? body.toString('latin1') : body.toString()
+        t.match({ status, headers, body: text }, expected, JSON.stringify(response).slice(0, 60))
+      }
+    })
 
     t.test(`${name}, ${protocol}: returns errors of the service`, async (t) => {
       const { gateway, answer } = await open(t, { listener }, { protocol })
@@ -268,42 +265,39 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 }
 
-t.test(
-  'ignores connection headers of the service and prevents response splitting',
-  async (t) => {
-    const { gateway, answer } = await open(t)
-    const field = (key: string, value: unknown) => ({ [key]: { key, values: [value] } })
-    answer({
-      body: 'x',
-      header: {
-        ...field('Content-Length', '500'),
-        ...field('Transfer-Encoding', 'chunked'),
-        ...field('Connection', 'close'),
-        ...field('Date', 'x'),
-      },
+t.test('ignores connection headers of the service and prevents response splitting', async (t) => {
+  const { gateway, answer } = await open(t)
+  const field = (key: string, value: unknown) => ({ [key]: { key, values: [value] } })
+  answer({
+    body: 'x',
+    header: {
+      ...field('Content-Length', '500'),
+      ...field('Transfer-Encoding', 'chunked'),
+      ...field('Connection', 'close'),
+      ...field('Date', 'x'),
+    },
+  })
+  const reply = await send(gateway, 'GET', '/pages/show')
+  t.strictSame([reply.body.toString(), reply.headers['content-length']], ['x', '1'])
+  for (const header of [
+    field('X-A', 'a\r\nX-B: 1'),
+    field('X A', '1'),
+    field('', '1'),
+    field('X-A', 5),
+    { 'X-A': 'a' },
+    [],
+  ]) {
+    answer({ header })
+    const { status, headers, body } = await send(gateway, 'GET', '/pages/show')
+    t.equal(status, 502, JSON.stringify(header))
+    t.notOk('x-b' in headers)
+    t.match(JSON.parse(body.toString()), {
+      Id: 'go.mx.api.pages',
+      Code: 502,
+      Status: 'Bad Gateway',
     })
-    const reply = await send(gateway, 'GET', '/pages/show')
-    t.strictSame([reply.body.toString(), reply.headers['content-length']], ['x', '1'])
-    for (const header of [
-      field('X-A', 'a\r\nX-B: 1'),
-      field('X A', '1'),
-      field('', '1'),
-      field('X-A', 5),
-      { 'X-A': 'a' },
-      [],
-    ]) {
-      answer({ header })
-      const { status, headers, body } = await send(gateway, 'GET', '/pages/show')
-      t.equal(status, 502, JSON.stringify(header))
-      t.notOk('x-b' in headers)
-      t.match(JSON.parse(body.toString()), {
-        Id: 'go.mx.api.pages',
-        Code: 502,
-        Status: 'Bad Gateway',
-      })
-    }
-  },
-)
+  }
+})
 
 t.test('returns 502 for an invalid api.Response and logs it', async (t) => {
   const { gateway, answer } = await open(t)
@@ -356,16 +350,13 @@ t.test('returns 400 for a malformed query or form, 413 for a large body', async 
   t.equal(grown.status, 413)
 })
 
-t.test(
-  'handles unknown services, unknown endpoints and deadlines like other calls',
-  async (t) => {
-    const { gateway } = await open(t)
-    t.equal((await send(gateway, 'GET', '/nobody/show')).status, 404)
-    t.equal((await send(gateway, 'GET', '/pages/none')).status, 404)
-    t.equal((await send(gateway, 'GET', '/pages/debug/stats')).status, 404)
-    t.equal((await send(gateway, 'GET', '/pages/wait', '', { timeout: '0.1' })).status, 408)
-  },
-)
+t.test('handles unknown services, unknown endpoints and deadlines like other calls', async (t) => {
+  const { gateway } = await open(t)
+  t.equal((await send(gateway, 'GET', '/nobody/show')).status, 404)
+  t.equal((await send(gateway, 'GET', '/pages/none')).status, 404)
+  t.equal((await send(gateway, 'GET', '/pages/debug/stats')).status, 404)
+  t.equal((await send(gateway, 'GET', '/pages/wait', '', { timeout: '0.1' })).status, 408)
+})
 
 t.test('a disconnect of the client cancels the call', async (t) => {
   const { gateway, service } = await open(t)

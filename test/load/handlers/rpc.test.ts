@@ -113,26 +113,29 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.strictSame(json.json, { message: 'Hello John' })
     })
 
-    t.test(`${name}, ${protocol}: returns {} for an empty JSON result, 204 for protobuf`, async (t) => {
-      const { origin } = await open(
-        t,
-        { listener },
-        {
-          protocol,
-          intercept: (call) => {
-            if (call.endpoint !== 'Greeter.Nothing') return false
-            call.reply('', '')
-            return true
+    t.test(
+      `${name}, ${protocol}: returns {} for an empty JSON result, 204 for protobuf`,
+      async (t) => {
+        const { origin } = await open(
+          t,
+          { listener },
+          {
+            protocol,
+            intercept: (call) => {
+              if (call.endpoint !== 'Greeter.Nothing') return false
+              call.reply('', '')
+              return true
+            },
           },
-        },
-      )
-      const json = await send(`${origin}/greeter/nothing`)
-      t.strictSame([json.status, json.text], [200, '{}'])
-      t.equal(json.headers.get('content-type'), 'application/json')
-      const empty = await post(`${origin}/greeter/proto`, '', 'application/protobuf')
-      t.strictSame([empty.status, empty.text], [204, ''])
-      t.equal(empty.headers.get('content-type'), null)
-    })
+        )
+        const json = await send(`${origin}/greeter/nothing`)
+        t.strictSame([json.status, json.text], [200, '{}'])
+        t.equal(json.headers.get('content-type'), 'application/json')
+        const empty = await post(`${origin}/greeter/proto`, '', 'application/protobuf')
+        t.strictSame([empty.status, empty.text], [204, ''])
+        t.equal(empty.headers.get('content-type'), null)
+      },
+    )
 
     t.test(
       `${name}, ${protocol}: returns the error body for errors of gateway and service`,
@@ -259,35 +262,32 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 }
 
-t.test(
-  'converts query parameters to fields, nested fields and lists by the schema',
-  async (t) => {
-    const { origin } = await open(t)
-    const rows: [string, unknown][] = [
-      ['echo', {}],
-      [
-        'echo?a=1&b=true&c=x&d=%22q%22&e=null&f=1.5',
-        { a: 1, b: true, c: 'x', d: 'q', e: null, f: 1.5 },
-      ],
-      ['echo?a.b=1&a[c]=2&a.d[e]=x', { a: { b: 1, c: 2, d: { e: 'x' } } }],
-      ['echo?a=1&a=2', { a: [1, 2] }],
-      ['echo?a[]=x', { a: ['x'] }],
-      ['echo?a[1]=y&a[0]=x', { a: ['x', 'y'] }],
-      ['echo?a=x+y%20z%26', { a: 'x y z&' }],
-      ['echo?a', { a: '' }],
-      ['echo?n=007&m=9007199254740993', { n: '007', m: '9007199254740993' }],
-      ['hello?name=123', { message: 'Hello 123' }],
-      ['typed?text=1&count=2&ratio=3&on=1', { text: '1', count: 2, ratio: 3, on: true }],
-      ['typed?tags=a', { tags: ['a'] }],
-      ['typed?tags=1&tags=2&inner.value=3', { tags: ['1', '2'], inner: { value: '3' } }],
-      ['typed?id=9223372036854775807', { id: '9223372036854775807' }],
-    ]
-    for (const [path, expected] of rows) {
-      const { status, json } = await send(`${origin}/greeter/${path}`)
-      t.strictSame([status, json], [200, expected], path)
-    }
-  },
-)
+t.test('converts query parameters to fields, nested fields and lists by the schema', async (t) => {
+  const { origin } = await open(t)
+  const rows: [string, unknown][] = [
+    ['echo', {}],
+    [
+      'echo?a=1&b=true&c=x&d=%22q%22&e=null&f=1.5',
+      { a: 1, b: true, c: 'x', d: 'q', e: null, f: 1.5 },
+    ],
+    ['echo?a.b=1&a[c]=2&a.d[e]=x', { a: { b: 1, c: 2, d: { e: 'x' } } }],
+    ['echo?a=1&a=2', { a: [1, 2] }],
+    ['echo?a[]=x', { a: ['x'] }],
+    ['echo?a[1]=y&a[0]=x', { a: ['x', 'y'] }],
+    ['echo?a=x+y%20z%26', { a: 'x y z&' }],
+    ['echo?a', { a: '' }],
+    ['echo?n=007&m=9007199254740993', { n: '007', m: '9007199254740993' }],
+    ['hello?name=123', { message: 'Hello 123' }],
+    ['typed?text=1&count=2&ratio=3&on=1', { text: '1', count: 2, ratio: 3, on: true }],
+    ['typed?tags=a', { tags: ['a'] }],
+    ['typed?tags=1&tags=2&inner.value=3', { tags: ['1', '2'], inner: { value: '3' } }],
+    ['typed?id=9223372036854775807', { id: '9223372036854775807' }],
+  ]
+  for (const [path, expected] of rows) {
+    const { status, json } = await send(`${origin}/greeter/${path}`)
+    t.strictSame([status, json], [200, expected], path)
+  }
+})
 
 t.test('rejects invalid query parameters with 400 and names the field', async (t) => {
   const { origin, service } = await open(t)
@@ -333,41 +333,38 @@ t.test('rejects 10 000 pairs immediately', async (t) => {
   t.same(service.calls, [])
 })
 
-t.test(
-  'the query overrides path variables, the body overrides both',
-  async (t) => {
-    const service = await openMxService(t, createGreeter())
-    const paths = { path: '/people/{name}/{inner.value}', method: 'GET,POST' }
-    const entry = withMetadata(service.entry, 'Greeter.Echo', { ...paths, handler: 'rpc' })
-    const { origin } = await openRpcGateway(t, [entry])
-    const rows: [string, RequestInit, unknown][] = [
-      ['/people/John/7', {}, { name: 'John', inner: { value: 7 } }],
-      ['/people/J%C3%B6rg/a%20b', {}, { name: 'Jörg', inner: { value: 'a b' } }],
-      ['/people/John/7?name=Jane&x=1', {}, { name: 'Jane', inner: { value: 7 }, x: 1 }],
-      [
-        '/people/John/7?x=1&y=2',
-        {
-          method: 'POST',
-          body: '{"x":[3],"inner":{"other":12345678901234567890}}',
-          headers: JSON_TYPE,
-        },
-        // Text of the body stays as it was written.
-        '{"name":"John","y":2,"x":[3],"inner":{"value":7,"other":12345678901234567890}}',
-      ],
-      [
-        '/people/John/7',
-        { method: 'POST', body: '{"name":null}', headers: JSON_TYPE },
-        { name: null, inner: { value: 7 } },
-      ],
-    ]
-    for (const [path, init, expected] of rows) {
-      const { status, json } = await send(origin + path, init)
-      t.equal(status, 200, path)
-      if (typeof expected === 'string') t.equal(service.calls.at(-1)?.body, expected)
-      else t.strictSame(json, expected, path)
-    }
-  },
-)
+t.test('the query overrides path variables, the body overrides both', async (t) => {
+  const service = await openMxService(t, createGreeter())
+  const paths = { path: '/people/{name}/{inner.value}', method: 'GET,POST' }
+  const entry = withMetadata(service.entry, 'Greeter.Echo', { ...paths, handler: 'rpc' })
+  const { origin } = await openRpcGateway(t, [entry])
+  const rows: [string, RequestInit, unknown][] = [
+    ['/people/John/7', {}, { name: 'John', inner: { value: 7 } }],
+    ['/people/J%C3%B6rg/a%20b', {}, { name: 'Jörg', inner: { value: 'a b' } }],
+    ['/people/John/7?name=Jane&x=1', {}, { name: 'Jane', inner: { value: 7 }, x: 1 }],
+    [
+      '/people/John/7?x=1&y=2',
+      {
+        method: 'POST',
+        body: '{"x":[3],"inner":{"other":12345678901234567890}}',
+        headers: JSON_TYPE,
+      },
+      // Text of the body stays as it was written.
+      '{"name":"John","y":2,"x":[3],"inner":{"value":7,"other":12345678901234567890}}',
+    ],
+    [
+      '/people/John/7',
+      { method: 'POST', body: '{"name":null}', headers: JSON_TYPE },
+      { name: null, inner: { value: 7 } },
+    ],
+  ]
+  for (const [path, init, expected] of rows) {
+    const { status, json } = await send(origin + path, init)
+    t.equal(status, 200, path)
+    if (typeof expected === 'string') t.equal(service.calls.at(-1)?.body, expected)
+    else t.strictSame(json, expected, path)
+  }
+})
 
 t.test('the body overrides the query; objects are merged, lists are not', async (t) => {
   const { origin } = await open(t)
@@ -419,45 +416,39 @@ t.test('converts multipart forms to JSON and files to Base64', async (t) => {
   t.match(broken, { status: 400, json: { Detail: /multipart/ } })
 })
 
-t.test(
-  'returns 415 for a compressed body; ignores Content-Encoding without a body',
-  async (t) => {
-    const { gateway, service } = await open(t)
-    const url = `${gateway.origin}/greeter/echo`
-    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-    for (const [address, body] of [
-      [url, gzipSync('{"a":1}')],
-      [`${gateway.origin}/rpc`, gzipSync('{}')],
-    ] as const) {
-      const reply = await fetch(address, { method: 'POST', headers, body })
-      t.equal(reply.status, 415)
-      t.equal(reply.headers.get('accept-encoding'), 'identity')
-      t.match(await reply.json(), { Detail: /without content coding, got "gzip"$/ })
-    }
-    t.same(service.calls, [])
-    t.equal((await fetch(`${url}?a=1`, { headers })).status, 200)
-  },
-)
+t.test('returns 415 for a compressed body; ignores Content-Encoding without a body', async (t) => {
+  const { gateway, service } = await open(t)
+  const url = `${gateway.origin}/greeter/echo`
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  for (const [address, body] of [
+    [url, gzipSync('{"a":1}')],
+    [`${gateway.origin}/rpc`, gzipSync('{}')],
+  ] as const) {
+    const reply = await fetch(address, { method: 'POST', headers, body })
+    t.equal(reply.status, 415)
+    t.equal(reply.headers.get('accept-encoding'), 'identity')
+    t.match(await reply.json(), { Detail: /without content coding, got "gzip"$/ })
+  }
+  t.same(service.calls, [])
+  t.equal((await fetch(`${url}?a=1`, { headers })).status, 200)
+})
 
-t.test(
-  'returns 400 for a non-object body with a query',
-  async (t) => {
-    const { gateway, service } = await open(t)
-    const headers = { 'content-type': 'application/json' }
-    for (const body of ['[1]', '"x"', 'null']) {
-      const reply = await fetch(`${gateway.origin}/greeter/echo?a=1`, {
-        method: 'POST',
-        headers,
-        body,
-      })
-      t.equal(reply.status, 400, body)
-      t.match(await reply.json(), {
-        Detail: /must be a JSON object beside fields of query or path/,
-      })
-    }
-    t.same(service.calls, [])
-  },
-)
+t.test('returns 400 for a non-object body with a query', async (t) => {
+  const { gateway, service } = await open(t)
+  const headers = { 'content-type': 'application/json' }
+  for (const body of ['[1]', '"x"', 'null']) {
+    const reply = await fetch(`${gateway.origin}/greeter/echo?a=1`, {
+      method: 'POST',
+      headers,
+      body,
+    })
+    t.equal(reply.status, 400, body)
+    t.match(await reply.json(), {
+      Detail: /must be a JSON object beside fields of query or path/,
+    })
+  }
+  t.same(service.calls, [])
+})
 
 t.test('returns 415 for content types other than JSON and protobuf', async (t) => {
   const { origin } = await open(t)
@@ -500,44 +491,41 @@ t.test('returns 415 for content types other than JSON and protobuf', async (t) =
   t.match(unread, { status: 415, json: { Detail: /Greeter\.Hello takes application\/json/ } })
 })
 
-t.test(
-  'json-rpc and proto-rpc: unwraps the request and returns a plain result',
-  async (t) => {
-    const { origin, service } = await open(t)
-    const envelope = '{"id":7,"method":"Greeter.Echo","params":[{"n":9007199254740993}]}'
-    const echo = `${origin}/greeter/echo`
-    const plain = await post(echo, envelope, 'application/json-rpc')
-    t.equal(plain.status, 200)
-    t.equal(plain.headers.get('content-type'), 'application/json')
-    const merged = await post(`${echo}?q=1`, envelope, 'application/json-rpc; charset=utf-8')
-    t.equal(merged.status, 200)
-    t.strictSame(
-      service.calls.map(({ body }) => body),
-      ['{"n":9007199254740993}', '{"q":1,"n":9007199254740993}'],
-      'as it was written, to the digit',
+t.test('json-rpc and proto-rpc: unwraps the request and returns a plain result', async (t) => {
+  const { origin, service } = await open(t)
+  const envelope = '{"id":7,"method":"Greeter.Echo","params":[{"n":9007199254740993}]}'
+  const echo = `${origin}/greeter/echo`
+  const plain = await post(echo, envelope, 'application/json-rpc')
+  t.equal(plain.status, 200)
+  t.equal(plain.headers.get('content-type'), 'application/json')
+  const merged = await post(`${echo}?q=1`, envelope, 'application/json-rpc; charset=utf-8')
+  t.equal(merged.status, 200)
+  t.strictSame(
+    service.calls.map(({ body }) => body),
+    ['{"n":9007199254740993}', '{"q":1,"n":9007199254740993}'],
+    'as it was written, to the digit',
+  )
+  for (const body of ['{"n":1}', '{"params":[{},{}]}', '[]']) {
+    const { status, json } = await post(echo, body, 'application/json-rpc')
+    t.equal(status, 400, body)
+    t.match(json, { Id: 'go.mx.api.greeter', Detail: /"params": \[\{…\}\]/ })
+  }
+  for (const type of ['application/proto-rpc', 'application/octet-stream']) {
+    const { status, text } = await post(
+      `${origin}/greeter/proto`,
+      '\0\0\0\x02\n\0\0\0\0\x03\n\x01a',
+      type,
     )
-    for (const body of ['{"n":1}', '{"params":[{},{}]}', '[]']) {
-      const { status, json } = await post(echo, body, 'application/json-rpc')
-      t.equal(status, 400, body)
-      t.match(json, { Id: 'go.mx.api.greeter', Detail: /"params": \[\{…\}\]/ })
-    }
-    for (const type of ['application/proto-rpc', 'application/octet-stream']) {
-      const { status, text } = await post(
-        `${origin}/greeter/proto`,
-        '\0\0\0\x02\n\0\0\0\0\x03\n\x01a',
-        type,
-      )
-      t.strictSame([status, text], [200, '\n\x07Hello a'], type)
-    }
-    const bare = await post(`${origin}/greeter/proto`, '\n\x01a', 'application/proto-rpc')
-    t.match(bare, { status: 400, json: { Detail: /two messages/ } })
-    t.strictSame(
-      service.calls.map((call) => metadataOf(call, 'content-type')[0]),
-      ['application/json', 'application/json', 'application/protobuf', 'application/protobuf'],
-      'the service is told of no envelope',
-    )
-  },
-)
+    t.strictSame([status, text], [200, '\n\x07Hello a'], type)
+  }
+  const bare = await post(`${origin}/greeter/proto`, '\n\x01a', 'application/proto-rpc')
+  t.match(bare, { status: 400, json: { Detail: /two messages/ } })
+  t.strictSame(
+    service.calls.map((call) => metadataOf(call, 'content-type')[0]),
+    ['application/json', 'application/json', 'application/protobuf', 'application/protobuf'],
+    'the service is told of no envelope',
+  )
+})
 
 t.test('gRPC types: errors include the gRPC status, gRPC frames are 415', async (t) => {
   const { origin } = await open(t)
@@ -629,92 +617,86 @@ t.test('returns 405 with Allow if the declared route has other methods', async (
   t.equal(service.calls.length, 2)
 })
 
-t.test(
-  'passes request headers as context, except connection and internal headers',
-  async (t) => {
-    const { gateway, service } = await open(t)
-    const fields = [
-      'Host: a.test',
-      'X-One: 1',
-      'X-Many: a',
-      'x-many: b',
-      'X-Text: f\xc3\xa4r',
-      'Authorization: Bearer abc',
-      'Mx-Namespace: staging',
-      'Mx-Account: {"id":"admin"}',
-      'Mx-Timeout: 5',
-      'Mx-Service: other',
-      'Connection: keep-alive, X-Hop',
-      'X-Hop: 1',
-      'Keep-Alive: timeout=5',
-      'TE: trailers',
-      'Method: FAKE',
-      'Url: /fake',
-    ].join('\r\n')
-    const client = new RawClient(gateway.port)
-    t.teardown(() => client.destroy())
-    client.send(`GET /greeter/context?a=1 HTTP/1.1\r\n${fields}\r\n\r\n`)
-    const [reply] = await client.replies(1)
-    const body = reply!.slice(reply!.indexOf('\r\n\r\n') + 4)
-    const answer = JSON.parse(Buffer.from(body, 'latin1').toString())
-    t.strictSame(answer.fields, {
-      host: ['a.test'],
-      method: ['GET'],
-      url: ['/greeter/context?a=1'],
-      'x-one': ['1'],
-      'x-many': ['a', 'b'],
-      // One character a byte.
-      'x-text': ['f\xc3\xa4r'],
-      authorization: ['Bearer abc'],
-      'mx-namespace': ['staging'],
-    })
-    t.equal(answer.namespace, 'staging')
-    t.equal(answer.hasAccount, false)
-    t.same(metadataOf(service.calls[0]!, 'mx-account'), [])
-  },
-)
+t.test('passes request headers as context, except connection and internal headers', async (t) => {
+  const { gateway, service } = await open(t)
+  const fields = [
+    'Host: a.test',
+    'X-One: 1',
+    'X-Many: a',
+    'x-many: b',
+    'X-Text: f\xc3\xa4r',
+    'Authorization: Bearer abc',
+    'Mx-Namespace: staging',
+    'Mx-Account: {"id":"admin"}',
+    'Mx-Timeout: 5',
+    'Mx-Service: other',
+    'Connection: keep-alive, X-Hop',
+    'X-Hop: 1',
+    'Keep-Alive: timeout=5',
+    'TE: trailers',
+    'Method: FAKE',
+    'Url: /fake',
+  ].join('\r\n')
+  const client = new RawClient(gateway.port)
+  t.teardown(() => client.destroy())
+  client.send(`GET /greeter/context?a=1 HTTP/1.1\r\n${fields}\r\n\r\n`)
+  const [reply] = await client.replies(1)
+  const body = reply!.slice(reply!.indexOf('\r\n\r\n') + 4)
+  const answer = JSON.parse(Buffer.from(body, 'latin1').toString())
+  t.strictSame(answer.fields, {
+    host: ['a.test'],
+    method: ['GET'],
+    url: ['/greeter/context?a=1'],
+    'x-one': ['1'],
+    'x-many': ['a', 'b'],
+    // One character a byte.
+    'x-text': ['f\xc3\xa4r'],
+    authorization: ['Bearer abc'],
+    'mx-namespace': ['staging'],
+  })
+  t.equal(answer.namespace, 'staging')
+  t.equal(answer.hasAccount, false)
+  t.same(metadataOf(service.calls[0]!, 'mx-account'), [])
+})
 
-t.test(
-  'returns result metadata as headers, except headers that the gateway manages',
-  async (t) => {
-    const metadata = [
-      'x-one: 1',
-      'set-cookie: a=1',
-      'set-cookie: b=2',
-      'cache-control: max-age=60',
-      'content-length: 5',
-      'transfer-encoding: chunked',
-      'connection: close',
-      'mx-account: x',
-      'x-bytes: \xe4',
-    ]
-    for (const protocol of FORMS) {
-      const { origin } = await open(
-        t,
-        {},
-        {
-          protocol,
-          intercept: (call) => {
-            const text = `${metadata.join('\r\n')}\r\n`
-            call.reply(call.endpoint === 'Greeter.Echo' ? 'broken' : text, '{"a":1}')
-            return true
-          },
+t.test('returns result metadata as headers, except headers that the gateway manages', async (t) => {
+  const metadata = [
+    'x-one: 1',
+    'set-cookie: a=1',
+    'set-cookie: b=2',
+    'cache-control: max-age=60',
+    'content-length: 5',
+    'transfer-encoding: chunked',
+    'connection: close',
+    'mx-account: x',
+    'x-bytes: \xe4',
+  ]
+  for (const protocol of FORMS) {
+    const { origin } = await open(
+      t,
+      {},
+      {
+        protocol,
+        intercept: (call) => {
+          const text = `${metadata.join('\r\n')}\r\n`
+          call.reply(call.endpoint === 'Greeter.Echo' ? 'broken' : text, '{"a":1}')
+          return true
         },
-      )
-      const { status, headers, json } = await send(`${origin}/greeter/hello?name=x`)
-      t.strictSame([status, json], [200, { a: 1 }])
-      t.equal(headers.get('x-one'), '1')
-      t.strictSame(headers.getSetCookie(), ['a=1', 'b=2'])
-      t.equal(headers.get('cache-control'), 'max-age=60')
-      t.equal(headers.get('content-length'), '7')
-      t.equal(headers.get('mx-account'), null)
-      t.equal(headers.get('x-bytes'), 'ä')
-      if (protocol.endsWith('http')) continue
-      const broken = await send(`${origin}/greeter/echo`)
-      t.match(broken, { status: 502, json: { Detail: /malformed/ } })
-    }
-  },
-)
+      },
+    )
+    const { status, headers, json } = await send(`${origin}/greeter/hello?name=x`)
+    t.strictSame([status, json], [200, { a: 1 }])
+    t.equal(headers.get('x-one'), '1')
+    t.strictSame(headers.getSetCookie(), ['a=1', 'b=2'])
+    t.equal(headers.get('cache-control'), 'max-age=60')
+    t.equal(headers.get('content-length'), '7')
+    t.equal(headers.get('mx-account'), null)
+    t.equal(headers.get('x-bytes'), 'ä')
+    if (protocol.endsWith('http')) continue
+    const broken = await send(`${origin}/greeter/echo`)
+    t.match(broken, { status: 502, json: { Detail: /malformed/ } })
+  }
+})
 
 t.test('exposes only Health of the Debug endpoints', async (t) => {
   for (const declares of [true, false]) {

@@ -17,8 +17,7 @@ for (const command of ['api', 'server'] as const)
     writeFileSync(file, 'address: :80\n')
     const right = configurationFrom(flags, {}, 'server', problems)
     await t.rejects(right(), /^unknown flag .*$/, 'one is enough')
-  },
-)
+  })
 
 t.test('reports other problems besides an invalid profile', async (t) => {
   const flags = readFlags(['--profile=x', '--address=nowhere'], 'server')

@@ -175,28 +175,25 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await gateway.gateway.idle()
     })
 
-    t.test(
-      `${name}, ${protocol}: a slow reader slows only its own stream`,
-      async (t) => {
-        const { gateway, seen } = await open(t, { listener }, { protocol })
-        const { socket, messages } = await connect(t, gateway, 'forever?x=1')
-        socket.pause()
-        const held = await settled(() => seen.yielded)
-        t.ok(gateway.seen[0]!.upstreamReplyMs > 0, 'its node counts as well')
-        t.ok(held < HELD_MAX, `${held} messages were taken`)
-        const other = await connect(t, gateway, 'hello?name=x')
-        t.equal(await other.closed, '1000')
-        await until(() => gateway.gateway.inFlight === 1)
-        socket.resume()
-        await until(() => messages.length > held + 1000)
-        t.ok(
-          messages.every((text, i) => text.startsWith(`{"n":${i + 1},`)),
-          'none was lost',
-        )
-        socket.terminate()
-        await until(() => seen.closed === 1)
-      },
-    )
+    t.test(`${name}, ${protocol}: a slow reader slows only its own stream`, async (t) => {
+      const { gateway, seen } = await open(t, { listener }, { protocol })
+      const { socket, messages } = await connect(t, gateway, 'forever?x=1')
+      socket.pause()
+      const held = await settled(() => seen.yielded)
+      t.ok(gateway.seen[0]!.upstreamReplyMs > 0, 'its node counts as well')
+      t.ok(held < HELD_MAX, `${held} messages were taken`)
+      const other = await connect(t, gateway, 'hello?name=x')
+      t.equal(await other.closed, '1000')
+      await until(() => gateway.gateway.inFlight === 1)
+      socket.resume()
+      await until(() => messages.length > held + 1000)
+      t.ok(
+        messages.every((text, i) => text.startsWith(`{"n":${i + 1},`)),
+        'none was lost',
+      )
+      socket.terminate()
+      await until(() => seen.closed === 1)
+    })
 
     t.test(`${name}, ${protocol}: reports a crashed service in the last message`, async (t) => {
       const { gateway, service } = await open(t, { listener }, { protocol })
@@ -296,14 +293,17 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     }
   })
 
-  t.test(`${name}: closes with 1009 and cancels the call for a message above the limit`, async (t) => {
-    const { gateway, seen } = await open(t, { listener, flags: ['--max_message=64kb'] })
-    const { socket, messages, closed } = await connect(t, gateway, 'quiet?x=1')
-    await until(() => messages.length === 1)
-    socket.send('x'.repeat(65_537))
-    t.match(await closed, /^1009/)
-    await until(() => seen.aborted.length === 1)
-  })
+  t.test(
+    `${name}: closes with 1009 and cancels the call for a message above the limit`,
+    async (t) => {
+      const { gateway, seen } = await open(t, { listener, flags: ['--max_message=64kb'] })
+      const { socket, messages, closed } = await connect(t, gateway, 'quiet?x=1')
+      await until(() => messages.length === 1)
+      socket.send('x'.repeat(65_537))
+      t.match(await closed, /^1009/)
+      await until(() => seen.aborted.length === 1)
+    },
+  )
 
   t.test(`${name}: returns HTTP errors before the handshake`, async (t) => {
     const { gateway, service } = await open(t, { listener })
@@ -337,23 +337,20 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 }
 
-t.test(
-  'a call has no deadline unless the client sets one',
-  async (t) => {
-    const { gateway, service, seen } = await open(t, { flags: ['--reply_timeout=100ms'] })
-    const endless = await connect(t, gateway, 'chat')
-    const timed = await connect(t, gateway, 'quiet?x=1', { timeout: '0.3' })
-    t.match(await timed.closed, /^1011 .*in time/)
-    t.match(JSON.parse(timed.messages[1]!), { Code: 408 })
-    await until(() => seen.aborted.length === 1)
-    endless.send({ name: 'x' })
-    await until(() => endless.messages.length === 1)
-    t.same(
-      service.calls.map(({ timeoutMs }) => timeoutMs),
-      [0, 300],
-    )
-  },
-)
+t.test('a call has no deadline unless the client sets one', async (t) => {
+  const { gateway, service, seen } = await open(t, { flags: ['--reply_timeout=100ms'] })
+  const endless = await connect(t, gateway, 'chat')
+  const timed = await connect(t, gateway, 'quiet?x=1', { timeout: '0.3' })
+  t.match(await timed.closed, /^1011 .*in time/)
+  t.match(JSON.parse(timed.messages[1]!), { Code: 408 })
+  await until(() => seen.aborted.length === 1)
+  endless.send({ name: 'x' })
+  await until(() => endless.messages.length === 1)
+  t.same(
+    service.calls.map(({ timeoutMs }) => timeoutMs),
+    [0, 300],
+  )
+})
 
 t.test('the service returns 400 for malformed JSON', async (t) => {
   const { gateway } = await open(t)
@@ -363,23 +360,20 @@ t.test('the service returns 400 for malformed JSON', async (t) => {
   t.match(JSON.parse(messages[0]!), { Code: 400, Detail: /JSON/ })
 })
 
-t.test(
-  'retries an unserved call on the next node with all sent messages',
-  async (t) => {
-    const dead = await openMxService(t, createGreeter())
-    const alive = await openMxService(t, createGreeter())
-    await dead.die()
-    const gateway = await openRpcGateway(t, [dead.entry, alive.entry])
-    for (let i = 0; i < 4; i++) {
-      const { send, socket, closed, messages } = await connect(t, gateway, 'join')
-      send({ name: 'a' })
-      socket.send('')
-      t.equal(await closed, '1000')
-      t.same(messages, ['{"names":["a"]}'])
-    }
-    t.same(gateway.ejected, [dead.entry.nodes[0]?.id])
-  },
-)
+t.test('retries an unserved call on the next node with all sent messages', async (t) => {
+  const dead = await openMxService(t, createGreeter())
+  const alive = await openMxService(t, createGreeter())
+  await dead.die()
+  const gateway = await openRpcGateway(t, [dead.entry, alive.entry])
+  for (let i = 0; i < 4; i++) {
+    const { send, socket, closed, messages } = await connect(t, gateway, 'join')
+    send({ name: 'a' })
+    socket.send('')
+    t.equal(await closed, '1000')
+    t.same(messages, ['{"names":["a"]}'])
+  }
+  t.same(gateway.ejected, [dead.entry.nodes[0]?.id])
+})
 
 t.test('reports a service without an available node in the last message', async (t) => {
   const dead = await openMxService(t, createGreeter())

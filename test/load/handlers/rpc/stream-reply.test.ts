@@ -65,29 +65,26 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test(
-      `${name}, ${protocol}: a slow reader slows only its own stream`,
-      async (t) => {
-        const { url, seen, gateway } = await open(t, { listener }, { protocol })
-        const slow = await openStream(t, `${url}/forever`)
-        const held = await settled(() => seen.yielded)
-        t.ok(held < HELD_MAX, `${held} messages were taken`)
-        const quick = await openStream(t, `${url}/count?to=3000`)
-        t.equal((await quick.end()).split('\n').length, 3001)
-        const other = await fetch(`${url}/hello?name=x`)
-        t.strictSame(await other.json(), { message: 'Hello x' })
-        await slow.until((text) => text.length > (held + 1000) * 1100)
-        t.ok(seen.yielded > held)
-        const lines = slow.text().split('\n').slice(0, -1)
-        t.ok(
-          lines.every((line, i) => line.startsWith(`{"n":${i + 1},`)),
-          'none was lost',
-        )
-        slow.leave()
-        await until(() => seen.closed === 1)
-        t.equal(gateway.faults.length, 0)
-      },
-    )
+    t.test(`${name}, ${protocol}: a slow reader slows only its own stream`, async (t) => {
+      const { url, seen, gateway } = await open(t, { listener }, { protocol })
+      const slow = await openStream(t, `${url}/forever`)
+      const held = await settled(() => seen.yielded)
+      t.ok(held < HELD_MAX, `${held} messages were taken`)
+      const quick = await openStream(t, `${url}/count?to=3000`)
+      t.equal((await quick.end()).split('\n').length, 3001)
+      const other = await fetch(`${url}/hello?name=x`)
+      t.strictSame(await other.json(), { message: 'Hello x' })
+      await slow.until((text) => text.length > (held + 1000) * 1100)
+      t.ok(seen.yielded > held)
+      const lines = slow.text().split('\n').slice(0, -1)
+      t.ok(
+        lines.every((line, i) => line.startsWith(`{"n":${i + 1},`)),
+        'none was lost',
+      )
+      slow.leave()
+      await until(() => seen.closed === 1)
+      t.equal(gateway.faults.length, 0)
+    })
 
     t.test(`${name}, ${protocol}: forwards empty and long streams`, async (t) => {
       const { url } = await open(t, { listener }, { protocol })
@@ -102,18 +99,15 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.ok(long.complete())
     })
 
-    t.test(
-      `${name}, ${protocol}: returns an HTTP error before the first message`,
-      async (t) => {
-        const { url } = await open(t, { listener }, { protocol })
-        const reply = await fetch(`${url}/count?to=x`)
-        t.match(await reply.json(), { Id: 'go.mx.api.greeter', Code: 400 })
-        const missing = await fetch(`${url}/count`, { headers: { accept: 'text/event-stream' } })
-        t.equal(missing.status, 400)
-        t.equal(missing.headers.get('content-type'), 'application/json')
-        t.match(await missing.json(), { Code: 400, Status: 'Bad Request' })
-      },
-    )
+    t.test(`${name}, ${protocol}: returns an HTTP error before the first message`, async (t) => {
+      const { url } = await open(t, { listener }, { protocol })
+      const reply = await fetch(`${url}/count?to=x`)
+      t.match(await reply.json(), { Id: 'go.mx.api.greeter', Code: 400 })
+      const missing = await fetch(`${url}/count`, { headers: { accept: 'text/event-stream' } })
+      t.equal(missing.status, 400)
+      t.equal(missing.headers.get('content-type'), 'application/json')
+      t.match(await missing.json(), { Code: 400, Status: 'Bad Request' })
+    })
 
     t.test(
       `${name}, ${protocol}: reports a crashed service at the end of the stream`,
