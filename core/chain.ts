@@ -3,22 +3,20 @@ import { GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
- * One stage of the chain. It stops the chain by replying.
+ * One stage of the chain. It stops the chain by responding.
  *
- * @throws {GatewayError} to answer with its `{Id, Code, Detail, Status}` body;
- *   anything else thrown becomes a 500 (specification: Errors 3 and 4).
+ * @throws {GatewayError} sent as an `{Id, Code, Detail, Status}` body; anything else thrown becomes a 500
+ *   (specification: Errors 3 and 4).
  */
 export type Step = (x: Exchange) => Maybe<void>
 
 /**
- * Looks at exchanges on their way in, at their replies, and at what became of them.
+ * Hooks that run before routing, after routing, before the response and after the exchange.
  *
- * Life of a plugin: its factory checks the options and builds it; the hooks run for
- * every exchange, in the order of the plugin list; `close` ends it, on shutdown or
- * when a reload replaced it and its last exchange is done.
+ * Lifecycle: the factory checks the options and creates the plugin; the hooks run for every exchange, in the order of
+ * the plugin list; `close` runs on shutdown, or after the last exchange when a reload replaced the plugin.
  *
- * Implement only the hooks you need: a missing hook is left out of the compiled
- * chain and costs nothing.
+ * A missing hook is not part of the compiled chain and costs nothing.
  */
 export interface Plugin {
   /** Kebab-case and equal to the file name; used in configuration and logs. */
@@ -27,15 +25,15 @@ export interface Plugin {
   readonly onRequest?: Step
   /** `x.route` is known: authorization, rate limits. */
   readonly onRoute?: Step
-  /** Before the first byte of any reply, errors included: may change `x.status` and `x.replyHeaders`. */
+  /** Before the first byte of any response, errors included: may change `x.status` and `x.replyHeaders`. */
   readonly onReply?: (x: Exchange) => void
-  /** After the last byte, or when the client left (`x.aborted`). Its time is not the client's. */
+  /** After the last byte, or when the client disconnected (`x.aborted`). Adds no latency. */
   readonly onDone?: (x: Exchange) => void
   /** Releases timers and files. Awaited once, in reverse order of the list. */
   readonly close?: () => Maybe<void>
 }
 
-/** The last step: forwards a routed exchange and replies. */
+/** The last step: forwards a routed exchange and responds. */
 export interface Handler {
   /** `api`, `rpc`, `proxy`, `event` or `web` (specification: the handler table). */
   readonly name: string
@@ -43,17 +41,17 @@ export interface Handler {
   readonly close?: () => Maybe<void>
 }
 
-/** Whose code stands at a place of a chain's lists: read only when it throws. */
+/** Owner of a step or hook of a chain: read only when it throws. */
 export interface Stage {
-  /** Name of the plugin; undefined: the gateway's own. */
+  /** Name of the plugin; undefined: the gateway itself. */
   readonly plugin: string | undefined
   readonly hook: keyof Omit<Plugin, 'name'> | 'route' | 'handle'
 }
 
 /**
- * Told of everything thrown that is no answer: a fault of a plugin, a handler or the gateway.
+ * Called for every unexpected error of a plugin, a handler or the gateway.
  *
- * `x` is undefined when it belongs to no exchange, `stage` when nobody knows whose it is.
+ * `x` is undefined for an error outside an exchange, `stage` when its origin is unknown.
  */
 export type ReportFault = (
   error: unknown,
@@ -61,26 +59,25 @@ export type ReportFault = (
   stage: Stage | undefined,
 ) => void
 
-/** Plugin list, resolver and handler as flat lists: compiled once per configuration. */
+/** Plugins, resolver and handler as flat lists: compiled once per configuration. */
 export interface Chain {
-  /** In the order of the list. */
   readonly plugins: readonly Plugin[]
   readonly steps: readonly Step[]
   readonly onReply: readonly ((x: Exchange) => void)[]
   readonly onDone: readonly ((x: Exchange) => void)[]
-  /** Whose each of them is, place by place. */
+  /** Owners of the steps and hooks, by index. */
   readonly stages: {
     readonly steps: readonly Stage[]
     readonly onReply: readonly Stage[]
     readonly onDone: readonly Stage[]
   }
-  /** Exchanges it serves at the moment: it may be closed once they are done. */
+  /** Exchanges in flight: the chain may be closed at 0. */
   active: number
-  /** Closes the plugins in reverse order; one that fails is reported and keeps none of the others open. The handler belongs to whoever created it. */
+  /** Closes the plugins in reverse order and reports those that fail. The handler is closed by its creator. */
   readonly close: (onFault: ReportFault) => Promise<void>
 }
 
-/** Flattens the hooks of `plugins` around the step that routes and the one that handles. */
+/** Flattens the hooks of `plugins` around the steps `route` and `handle`. */
 export function compileChain(plugins: readonly Plugin[], route: Step, handle: Step): Chain {
   const stagesOf = (hook: keyof Omit<Plugin, 'name'>): Stage[] =>
     plugins.flatMap((plugin) => (plugin[hook] ? { plugin: plugin.name, hook } : []))
@@ -118,8 +115,8 @@ export function compileChain(plugins: readonly Plugin[], route: Step, handle: St
 }
 
 /**
- * Runs `steps` in order until one replies. Stays synchronous, and allocates nothing, until one returns a promise.
- * The place of one that throws, or is waited for, is `x.step`.
+ * Runs `steps` in order until one responds. Synchronous and free of allocations until a step returns a promise.
+ * Sets `x.step` to the index of a step that throws or is pending.
  */
 export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<void> {
   let i = from
@@ -128,7 +125,7 @@ export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<v
       const pending = steps[i]!(x)
       if (pending === undefined) continue
       x.step = i
-      return goOn(pending, steps, x, i + 1)
+      return resumeSteps(pending, steps, x, i + 1)
     }
   } catch (error) {
     x.step = i
@@ -136,8 +133,8 @@ export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<v
   }
 }
 
-/** A function of its own: a closure above would cost every request the variables it holds on to. */
-function goOn(
+/** Separate function: a closure in `runSteps` would allocate a context for every request. */
+function resumeSteps(
   pending: Promise<void>,
   steps: readonly Step[],
   x: Exchange,
@@ -146,7 +143,7 @@ function goOn(
   return pending.then(() => runSteps(steps, x, from))
 }
 
-/** Runs the `onDone` hooks. One that throws is reported and does not stop the others. */
+/** Runs the `onDone` hooks. A hook that throws is reported and does not stop the others. */
 export function runDoneHooks(chain: Chain, x: Exchange, onFault: ReportFault | undefined): void {
   const hooks = chain.onDone
   for (let i = 0; i < hooks.length; i++) {
@@ -159,8 +156,8 @@ export function runDoneHooks(chain: Chain, x: Exchange, onFault: ReportFault | u
 }
 
 /**
- * Runs the `onReply` hooks for an error response that replaces another response. One that throws is reported, unless it
- * throws a {@link GatewayError}, and does not stop the others.
+ * Runs the `onReply` hooks for an error response that replaces another response. A hook that throws does not stop the
+ * others; it is reported unless it throws a {@link GatewayError}.
  *
  * @param failedHook index of the hook that is skipped; -1: none.
  */

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 
-/** The body of every error the gateway answers (specification: Error response body). */
+/** Body of every error response (specification: Error response body). */
 export interface ErrorBody {
   /** Service name, or the id the service chose. */
   readonly Id: string
@@ -11,22 +11,20 @@ export interface ErrorBody {
   readonly Status: string
 }
 
-/** The id of errors that belong to no service: the gateway's own. */
+/** Id of errors of the gateway itself. */
 export const GATEWAY_ID = 'go.mx.api'
 
-/** What an error carries besides its body. */
 export interface GatewayErrorOptions {
-  /** Kept for the log, never sent to a client. */
+  /** Logged, never sent to a client. */
   readonly cause?: unknown
-  /** Fields added to the reply: name, value, name, value. */
+  /** Headers of the response: name, value, name, value… */
   readonly headers?: readonly string[]
-  /** False: the call must not be repeated, though it failed with 500 or 408. @default true */
+  /** False: the call must not be retried, although it failed with 500 or 408. @default true */
   readonly repeatable?: boolean
 }
 
 /**
- * An error a client may see. Expected, so it carries no stack: building one costs
- * what an object costs, and a flood of bad requests stays cheap.
+ * An error that is sent to the client. Captures no stack trace, so that a flood of bad requests stays cheap.
  */
 export class GatewayError extends Error {
   readonly id: string
@@ -40,20 +38,19 @@ export class GatewayError extends Error {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
     Error.stackTraceLimit = limit
     this.name = 'GatewayError'
-    // Programs without types may give what no reply could say: an object that holds itself, a bigint.
+    // Callers without types may pass a value that JSON cannot represent: a cyclic object, a bigint.
     this.id = typeof id === 'string' ? id : String(id ?? '')
     this.code = code
     this.headers = options.headers
     this.repeatable = options.repeatable ?? true
   }
 
-  /** Converts whatever was thrown: a {@link GatewayError} stays, anything else is a 500 that tells nothing. */
+  /** Converts a thrown value: anything but a {@link GatewayError} becomes a 500 without details. */
   static from(thrown: unknown, id: string = GATEWAY_ID): GatewayError {
     if (thrown instanceof GatewayError) return thrown
     return new GatewayError(id, 500, 'internal error', { cause: thrown })
   }
 
-  /** The error as clients read it. */
   toBody(): ErrorBody {
     return {
       Id: this.id,

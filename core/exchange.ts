@@ -46,7 +46,7 @@ export abstract class Exchange extends IncomingRequest {
   malformed: GatewayError | undefined = undefined
   /** Request id (plugin `request-id`). */
   id = ''
-  /** The chain that serves it: the current one at its arrival. */
+  /** The chain that serves it: the one in use when the request arrived. */
   chain: Chain = NO_CHAIN
   /** Index in `chain.steps` of the stage that threw or is pending; -1: none yet. */
   step = -1
@@ -85,29 +85,29 @@ export abstract class Exchange extends IncomingRequest {
   upstreamReplyMs = 0
   /** Its spans (plugin `tracing`); undefined: not traced. */
   trace: ExchangeTrace | undefined = undefined
-  /** True once a reply began or the client disconnected: the rest of the chain is skipped. */
+  /** True once a response began or the client disconnected: the rest of the chain is skipped. */
   answered = false
   /** True once the last byte was sent or the client disconnected. */
   finished = false
-  /** True when the exchange ended before its reply was complete. */
+  /** True when the exchange ended before its response was complete. */
   aborted = false
-  /** The reply is streamed, or is a WebSocket; known from its `onReply` on. */
+  /** The response is streamed, or is a WebSocket; set before `onReply`. */
   streaming = false
-  /** Status of the reply; 0 before it. Plugins may change it in `onReply`. */
+  /** Status of the response; 0 before it. Plugins may change it in `onReply`. */
   status = 0
   /** gRPC status sent to a client of gRPC or Connect; -1: none. */
   rpcStatus = -1
-  /** Headers of the reply. Plugins change them in `onReply`. */
+  /** Headers of the response. Plugins change them in `onReply`. */
   replyHeaders: HeaderList = NO_HEADERS
   /** Body bytes sent. */
   bytesOut = 0
-  /** The client's connection closes after this reply. */
+  /** The client's connection closes after this response. */
   protected closing = false
   private onFinish: ((x: Exchange) => void) | undefined = undefined
   private onFault: ReportFault | undefined = undefined
   /** Counted in `replyMemory`. */
   private waitingBytes = 0
-  private remembered: Map<unknown, unknown> | undefined = undefined
+  private pluginState: Map<unknown, unknown> | undefined = undefined
 
   // Explicit: otherwise the compiler passes `...arguments`, which V8 does not inline.
   constructor(
@@ -135,8 +135,8 @@ export abstract class Exchange extends IncomingRequest {
 
   /** State of plugins for this exchange, by a key of the plugin. */
   get state(): Map<unknown, unknown> {
-    this.remembered ??= new Map()
-    return this.remembered
+    this.pluginState ??= new Map()
+    return this.pluginState
   }
 
   /** Ties the exchange to the chain that serves it. Called once, by the gateway. */
@@ -146,10 +146,10 @@ export abstract class Exchange extends IncomingRequest {
     this.onFault = onFault
   }
 
-  // --- the reply ---
+  // --- response ---
 
   /**
-   * Sends a complete response. Ignored after the first reply.
+   * Sends a complete response. Ignored after the first response.
    *
    * @throws {TypeError} when a header name or value is malformed.
    */
@@ -161,7 +161,7 @@ export abstract class Exchange extends IncomingRequest {
     this.send(status, list, body)
   }
 
-  /** Sends an error with its `{Id, Code, Detail, Status}` body. Ignored after the first reply. */
+  /** Sends an error with its `{Id, Code, Detail, Status}` body. Ignored after the first response. */
   fail(error: GatewayError): void {
     const response = toErrorResponse(error, this.headers, this.httpVersion === '2')
     if (!this.answered) this.rpcStatus = response.rpcStatus
@@ -174,7 +174,7 @@ export abstract class Exchange extends IncomingRequest {
     this.fail(error)
   }
 
-  /** {@link reply} for a header list that becomes the exchange's own. A long body beyond the memory limit of slow clients becomes a 503. */
+  /** {@link reply} with a header list that the exchange then owns. A long body beyond the memory limit of slow clients becomes a 503. */
   send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.answered) return
     if (!mayWait(body)) return this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
@@ -184,7 +184,7 @@ export abstract class Exchange extends IncomingRequest {
   /**
    * Begins a streamed response; {@link write} and {@link end} follow.
    *
-   * @param status 200 to 599; any other, also one that a reply hook sets, becomes a 500.
+   * @param status 200 to 599; any other, also one that an `onReply` hook sets, becomes a 500.
    * @param length exact number of body bytes, also for HEAD and 304, which send none; -1: unknown.
    */
   start(status: number, headers: HeaderList, length: number): void {
@@ -209,7 +209,7 @@ export abstract class Exchange extends IncomingRequest {
     this.transmitEnd(trailers)
   }
 
-  /** Ends the exchange after a failure: with an error while no reply has begun, else by closing the connection, which shows the client that the reply is incomplete. */
+  /** Ends the exchange after a failure: with an error while no response has begun, else by closing the connection, which shows the client that the response is incomplete. */
   giveUp(error: GatewayError): void {
     if (this.finished) return
     if (this.answered) {
@@ -241,20 +241,20 @@ export abstract class Exchange extends IncomingRequest {
 
   /**
    * Accepts the client's WebSocket in this process. The exchange ends with the WebSocket; both count bytes of messages.
-   * Undefined, with nothing called, when the exchange was answered before, or a reply hook failed and its error was sent.
+   * Undefined, with nothing called, after the first response, or when an `onReply` hook failed and its error was sent.
    *
    * @throws {GatewayError} 426 when the client requests no WebSocket, 503 when the gateway shuts down; nothing was sent then.
    * @throws {TypeError} when the subprotocol is not a token.
    */
   abstract accept(receiver: SocketReceiver, options?: AcceptOptions): ServerSocket | undefined
 
-  /** For listeners: counts bytes of the reply that wait for the client until the exchange ends. */
+  /** For listeners: counts response bytes that wait for the client until the exchange ends. */
   protected awaitClient(bytes: number): void {
     replyMemory.usedBytes += bytes
     this.waitingBytes += bytes
   }
 
-  /** For listeners: the reply is complete, or cannot be completed. */
+  /** For listeners: the response is complete, or cannot be completed. */
   protected finish(): void {
     if (this.finished) return
     this.finished = true
@@ -329,8 +329,8 @@ export abstract class Exchange extends IncomingRequest {
   }
 
   /**
-   * Sends an error instead of a reply of which nothing was sent. The `onReply` hooks run for it, because errors need request
-   * id, CORS and security headers, too.
+   * Sends an error instead of a response of which nothing was sent. The `onReply` hooks run for it, because errors need
+   * request id, CORS and security headers, too.
    *
    * @param failedHook index of the hook that is skipped; -1: none.
    */

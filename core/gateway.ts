@@ -5,22 +5,22 @@ import type { RequestMetrics } from './metrics/request-metrics.ts'
 
 export interface GatewayOptions {
   readonly chain: Chain
-  /** Told of everything thrown that is no {@link GatewayError}, and of those that answer nobody. */
+  /** Called for everything thrown but a {@link GatewayError}, and for errors that cannot be sent. */
   readonly onFault: ReportFault
-  /** Milliseconds an exchange may wait for a stage that answers later, then 504; asked for at every look. @default 60000 */
+  /** Milliseconds an exchange may wait for an asynchronous stage, then 504. @default 60000 */
   readonly parkTimeoutMs?: () => number
-  /** Told of every exchange that is over. @default nobody counts them */
+  /** Counts every finished exchange. @default none */
   readonly metrics?: RequestMetrics | undefined
 }
 
-/** How often parked exchanges are looked through. */
+/** How often parked exchanges are checked. */
 const SWEEP_MS = 500
-/** Of the chain itself: what its plugins throw, it reports in their name. */
+/** Stage of errors of the chain itself, which reports those of its plugins under their names. */
 const CLOSE: Stage = { plugin: undefined, hook: 'close' }
 
 /**
- * Runs every exchange of its listeners through the chain, and answers what the
- * chain throws: a fault costs its own request a 500 and nothing else.
+ * Runs every exchange of its listeners through the chain, and sends what the chain throws as an error: an unexpected error
+ * is a 500 for its own request and affects no other.
  */
 export class Gateway {
   /** Exchanges not finished yet. */
@@ -32,9 +32,9 @@ export class Gateway {
   /** Exchanges that wait for a promise. */
   readonly #parked = new Set<Exchange>()
   readonly #sweeper: NodeJS.Timeout
-  /** Replaced chains that still serve exchanges. */
-  readonly #leaving = new Set<Chain>()
-  #onIdle: (() => void)[] = []
+  /** Replaced chains with exchanges in flight. */
+  readonly #retired = new Set<Chain>()
+  #idleWaiters: (() => void)[] = []
 
   constructor({ chain, onFault, parkTimeoutMs = () => 60_000, metrics }: GatewayOptions) {
     this.#chain = chain
@@ -44,7 +44,7 @@ export class Gateway {
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref()
   }
 
-  /** Serves new exchanges. */
+  /** The chain that serves new exchanges. */
   get chain(): Chain {
     return this.#chain
   }
@@ -70,22 +70,22 @@ export class Gateway {
     if (old === chain) return
     this.#chain = chain
     if (old.active === 0) void this.#closeChain(old)
-    else this.#leaving.add(old)
+    else this.#retired.add(old)
   }
 
   /** Resolves once no exchange is in flight. */
   idle(): Promise<void> {
     if (this.inFlight === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#onIdle.push(resolve))
+    return new Promise((resolve) => this.#idleWaiters.push(resolve))
   }
 
-  /** Closes the plugins; what they throw is reported. Exchanges still in flight are not waited for: see {@link idle}. */
+  /** Closes the plugins and reports their errors. Does not wait for exchanges in flight: see {@link idle}. */
   async close(): Promise<void> {
     clearInterval(this.#sweeper)
-    const leaving = [...this.#leaving]
-    // Their last exchange is not to close them again.
-    this.#leaving.clear()
-    for (const chain of leaving) await this.#closeChain(chain)
+    const retired = [...this.#retired]
+    // Otherwise their last exchange would close them again.
+    this.#retired.clear()
+    for (const chain of retired) await this.#closeChain(chain)
     await this.#closeChain(this.#chain)
   }
 
@@ -93,11 +93,11 @@ export class Gateway {
     this.inFlight--
     this.#metrics?.count(x)
     const { chain } = x
-    if (--chain.active === 0 && this.#leaving.delete(chain)) void this.#closeChain(chain)
-    if (this.inFlight > 0 || this.#onIdle.length === 0) return
-    const waiting = this.#onIdle
-    this.#onIdle = []
-    for (const resolve of waiting) resolve()
+    if (--chain.active === 0 && this.#retired.delete(chain)) void this.#closeChain(chain)
+    if (this.inFlight > 0 || this.#idleWaiters.length === 0) return
+    const waiters = this.#idleWaiters
+    this.#idleWaiters = []
+    for (const resolve of waiters) resolve()
   }
 
   #park(x: Exchange, pending: Promise<void>): void {
@@ -117,7 +117,7 @@ export class Gateway {
     try {
       x.giveUp(GatewayError.from(thrown, x.route?.service))
     } catch (fault) {
-      // An error that cannot be sent: a malformed header field in it.
+      // The error cannot be sent: it has a malformed header.
       this.#onFault(fault, x, stage)
       x.giveUp(GatewayError.from(fault))
     }
@@ -126,13 +126,14 @@ export class Gateway {
   #sweep(): void {
     const nowMs = performance.now()
     this.#metrics?.adapt(nowMs)
-    const oldest = nowMs - this.#parkTimeoutMs()
+    const timeoutMs = this.#parkTimeoutMs()
     for (const x of this.#parked) {
-      if (x.startMs > oldest) continue
+      if (x.startMs > nowMs - timeoutMs) continue
       this.#parked.delete(x)
-      // One that has begun to answer is no longer the chain's, but its handler's.
-      if (!x.answered)
-        x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, 'no stage answered in time'))
+      // Once a response has begun, the handler is responsible for timeouts.
+      if (x.answered) continue
+      const detail = `gateway timeout: no response within ${timeoutMs} ms`
+      x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, detail))
     }
   }
 

@@ -2,7 +2,7 @@ import { GatewayError } from './errors.ts'
 
 const OUTAGES: readonly number[] = [503, 507]
 
-/** Whether what keeps records or events is away, or full: whoever calls is told, and adapters that notice tell it themselves, once. */
+/** Whether the storage of records or events is unavailable or full. Its adapter has logged that; the caller gets the error. */
 export function isOutage(error: unknown): boolean {
   return error instanceof GatewayError && OUTAGES.includes(error.code)
 }

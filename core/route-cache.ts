@@ -3,33 +3,31 @@ import type { GatewayError } from './errors.ts'
 import type { Route } from './route.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
-/** How often a route was found in a cache, or in none of several that share this. */
 export interface RouteCacheCounts {
   hits: number
   misses: number
 }
 
 export interface RouteCacheOptions {
-  /** Most routes kept. @default 10000 */
+  /** Maximum number of cached routes. @default 10000 */
   readonly max?: number
-  /** Most failures to route kept. @default 1000 */
+  /** Maximum number of cached failures. @default 1000 */
   readonly maxFailures?: number
-  /** How long a failure is kept, milliseconds. @default 5000 */
+  /** Lifetime of a cached failure, milliseconds. @default 5000 */
   readonly failureTtlMs?: number
-  /** Longest key kept, characters: what is longer is worked out anew each time. @default 256 */
+  /** Longest cached key, characters: longer ones are resolved each time. @default 256 */
   readonly maxKeyLength?: number
-  /** Where look-ups are counted. @default its own */
+  /** Counters, which several caches may share. @default separate ones */
   readonly counts?: RouteCacheCounts
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** A resolved request line. */
 export interface CachedRoute {
   readonly route: Route
   /** Undefined: the route names a topic. */
   readonly upstream: Upstream | undefined
-  /** Generation of the directory and the resolver it was found in. */
+  /** Generation of service cache and resolver. */
   readonly generation: number
 }
 
@@ -39,10 +37,8 @@ interface CachedFailure {
 }
 
 /**
- * Routes by the part of the request line they depend on. Bounded, and a flood of names that
- * do not exist drives out no route that does: failures have a small place of their own.
- *
- * Entries of another generation than the asked one are as good as absent.
+ * Routes by the part of the request line that they depend on. Bounded; failures are cached separately, so that a flood
+ * of unknown names evicts no route. Entries of another generation than the requested one count as missing.
  */
 export class RouteCache {
   readonly counts: RouteCacheCounts
@@ -60,7 +56,7 @@ export class RouteCache {
   }: RouteCacheOptions = {}) {
     this.counts = counts
     this.#routes = new LRUCache({ max })
-    // ttlResolution 0: lru-cache asks the given clock each time, and starts no timer of its own.
+    // ttlResolution 0: lru-cache reads the clock each time and starts no timer.
     this.#failures = new LRUCache({
       max: maxFailures,
       ttl: failureTtlMs,
@@ -70,19 +66,19 @@ export class RouteCache {
     this.#maxKeyLength = maxKeyLength
   }
 
-  /** Routes and failures kept. */
+  /** Number of routes and failures. */
   get size(): number {
     return this.#routes.size + this.#failures.size
   }
 
   get(key: string, generation: number): CachedRoute | undefined {
-    const found = this.#routes.get(key)
-    if (found === undefined || found.generation !== generation) {
+    const cached = this.#routes.get(key)
+    if (cached === undefined || cached.generation !== generation) {
       this.counts.misses++
       return undefined
     }
     this.counts.hits++
-    return found
+    return cached
   }
 
   set(key: string, cached: CachedRoute): void {
@@ -90,12 +86,12 @@ export class RouteCache {
   }
 
   getFailure(key: string, generation: number): GatewayError | undefined {
-    const found = this.#failures.get(key)
-    if (found === undefined || found.generation !== generation) return undefined
-    // What is known to be nowhere was no miss.
+    const cached = this.#failures.get(key)
+    if (cached === undefined || cached.generation !== generation) return undefined
+    // `get` counted a miss before.
     this.counts.misses--
     this.counts.hits++
-    return found.error
+    return cached.error
   }
 
   setFailure(key: string, error: GatewayError, generation: number): void {

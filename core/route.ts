@@ -3,76 +3,76 @@ import type { RouteCounters } from './metrics/route-counters.ts'
 import type { PathTemplate } from './path/template.ts'
 import { isServiceName } from './registry/service-name.ts'
 
-/** What a resolver may look at. An exchange is one. */
+/** Input of a resolver. Implemented by `Exchange`. */
 export interface RequestLine {
   /** Upper case: `GET`. */
   readonly method: string
   /** As received: starts with `/`, percent-encoded, no query. */
   readonly path: string
-  /** The `Host` field as received, port included. */
+  /** Header `Host` as received, port included. */
   readonly host: string
   /** Prefix of service names, without the dot; empty: none. */
   readonly namespace: string
 }
 
-/** Where a request goes. Pure naming: says nothing about nodes or addresses. */
+/** Destination of a request: names only, no nodes or addresses. */
 export interface Route {
   /** Full service name: `go.mx.api.greeter`; for events the full topic. */
   readonly service: string
-  /** `Handler.Method` for RPC, the event's name for events; empty for proxies, which forward the request's own path whole. */
+  /** `Handler.Method` for RPC, event name for events; empty for proxies, which forward the complete path. */
   readonly endpoint: string
-  /** Name of the handler a declared endpoint asks for; undefined: none is asked for. */
+  /** Handler that a declared endpoint requires; undefined: any. */
   readonly handler?: string | undefined
-  /** What the path holds at the variables of a declared endpoint's template: name and decoded value each, in the order of the path; undefined: it has none. */
+  /** Path variables of a declared endpoint, values decoded, in the order of the path; undefined: none. */
   readonly variables?: readonly (readonly [name: string, value: string])[] | undefined
-  /** What a declared endpoint's path was matched by; undefined: it declares none. */
+  /** Template of a declared endpoint that the path matched; undefined: none. */
   readonly template?: PathTemplate | undefined
-  /** Of the gateway that serves it; undefined: it has served none, or does not count. */
+  /** Set by the gateway with the first request that it counts. */
   counters?: RouteCounters | undefined
 }
 
-/** Maps request lines to routes. No I/O: within a generation, the same input always gives the same route. */
+/** Maps request lines to routes. No I/O: within a generation, equal input gives equal routes. */
 export interface Resolver {
   /** Kebab-case and equal to the file name. */
   readonly name: string
-  /** What a request line must look like, for the answer to one that does not. */
+  /** Expected form of a request line, for errors. */
   readonly expected: string
-  /** What its routes name: services, which are looked up in the registry, or topics, which nobody registers. @default 'services' */
+  /** Kind of its routes: services, which are looked up in the registry, or topics, which are not registered. @default 'services' */
   readonly names?: 'services' | 'topics'
-  /** The part of the request line the answer depends on; equal keys give equal routes. Key of the route cache. */
+  /** Key of the route cache: the part of the request line that the route depends on. */
   readonly key: (request: RequestLine) => string
   /**
-   * The route, or undefined when the request line has no shape this resolver knows.
+   * Returns the route, or undefined for a request line that this resolver does not recognize.
    *
-   * @throws {GatewayError} for a request line whose shape it knows and that is wrong: a method not served there is 405.
+   * @throws {GatewayError} for a recognized but invalid request line, such as 405 for an unsupported method.
    */
   readonly resolve: (request: RequestLine) => Route | undefined
-  /** Rises when equal keys may give other routes than before. @default 0, for ever */
+  /** Incremented when equal keys may give other routes than before. @default constant 0 */
   readonly generation?: number
-  /** Settles, never by rejecting, once the resolver knows what it resolves by, or that it cannot be had now. Undefined: it does already. */
+  /** Resolves, never rejects, once the data of the resolver has loaded or failed to load. Undefined: ready at once. */
   readonly ready?: Promise<void> | undefined
   readonly close?: () => void
 }
 
-/** What a resolver is made from that is more than a function of the request line. */
+/** Dependencies of a resolver that is more than a function of the request line. */
 export interface ResolverOptions {
-  /** Asked where this resolver knows no route, or wrapped by it. */
+  /** Fallback for request lines without a route, or the resolver to wrap. */
   readonly inner: Resolver
   readonly registry: Registry
   /** Base domain of the gateway's hosts; empty: none. */
   readonly domain: string
-  /** Told, for an operator, what is left out and why. */
+  /** Called with what the resolver ignores and why, for operators. */
   readonly onWarning: (message: string) => void
-  /** Told of what the registry lists, by a resolver that asks for that, and of every version that comes later. */
+  /** Called with the services of the registry, initially and after every change, by a resolver that lists them. */
   readonly onServices?: ((services: readonly Service[]) => void) | undefined
 }
 
 export type CreateResolver = (options: ResolverOptions) => Resolver
 
-/** What a file of `resolvers/` exports: a resolver, or what creates one. */
+/** Export of a file of `resolvers/`. */
 export type ResolverPart = Resolver | CreateResolver
 
-/** A route. Every resolver makes its routes here, so that all have one shape. */
+/** Creates a route. All routes are created here, so that they have one hidden class. */
 export function toRoute(
   service: string,
   endpoint: string,
@@ -88,7 +88,7 @@ export function joinName(namespace: string, name: string): string {
   return namespace === '' ? name : `${namespace}.${name}`
 }
 
-/** The proxy route to a service named in a request; undefined when that is no name of a service. */
+/** Creates the proxy route to a service named in a request; undefined for an invalid service name. */
 export function toServiceRoute(namespace: string, name: string): Route | undefined {
   return isServiceName(name) ? toRoute(joinName(namespace, name), '') : undefined
 }

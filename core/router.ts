@@ -10,24 +10,23 @@ import type { Upstream } from './upstream/upstream.ts'
 export interface RouterOptions {
   readonly resolver: Resolver
   readonly directory: Pick<ServiceCache, 'find' | 'generation'>
-  /** The namespace most requests are in; those in another pay for a longer key. @default '' */
+  /** Namespace of most requests; others need a longer key. @default '' */
   readonly namespace?: string
-  /** Of this router alone: keys are the resolver's. */
+  /** Must not be shared with another resolver: it defines the keys. */
   readonly cache?: RouteCache
-  /** Answered at `/` where the resolver knows no service there (specification: Versioning); undefined: not answered. */
+  /** Returned at `/` unless the resolver finds a service there (specification: Versioning); undefined: not returned. */
   readonly version?: string
 }
 
-/** What is served somewhere: the answer to `OPTIONS *` (RFC 9110 §9.3.7). Any other token is, too. */
-const VERSION_FIELDS = ['content-type', 'application/json', 'cache-control', 'no-store']
-/** Longest part of a path repeated in an error. */
-const MAX_SHOWN = 200
+const VERSION_HEADERS = ['content-type', 'application/json', 'cache-control', 'no-store']
+/** Characters of a path or host quoted in an error. */
+const MAX_QUOTED = 200
 
 /**
- * The step that sets `x.route` and, where the resolver names services, `x.upstream`.
+ * Creates the step that sets `x.route` and, for routes to services, `x.upstream`.
  *
- * @throws {GatewayError} 404 when the request line names no service, or one nobody registered;
- *   503 when the registry cannot say.
+ * @throws {GatewayError} 404 when the request line names no service, or an unregistered one; 503 when the registry is
+ *   unavailable.
  */
 export function createRouter({
   resolver,
@@ -38,10 +37,10 @@ export function createRouter({
 }: RouterOptions): Step {
   const versionBody = version === undefined ? undefined : `{"version": ${JSON.stringify(version)}}`
 
-  /** Both only rise, so their sum was never the same before one of them changed. */
+  /** Both only increase, so the sum changes with either. */
   const currentGeneration = (): number => directory.generation + (resolver.generation ?? 0)
 
-  function arrive(
+  function setRoute(
     x: Exchange,
     key: string,
     route: Route,
@@ -66,9 +65,10 @@ export function createRouter({
         x.path === '/' &&
         (x.method === 'GET' || x.method === 'HEAD')
       ) {
-        x.reply(200, versionBody, VERSION_FIELDS)
+        x.reply(200, versionBody, VERSION_HEADERS)
         return undefined
       }
+      // The methods that the server supports in general (RFC 9110 §9.3.7).
       if (x.path === '*') {
         x.reply(204, '', ['allow', METHODS])
         return undefined
@@ -87,16 +87,16 @@ export function createRouter({
     }
     const found = directory.find(route.service)
     if (!(found instanceof Promise)) {
-      arrive(x, key, route, found, generation)
+      setRoute(x, key, route, found, generation)
       return undefined
     }
-    // Registered or gone while the registry was asked: kept under the old generation, the answer is asked for again next time.
-    return found.then((upstream) => arrive(x, key, route, upstream, generation))
+    // If the service changes during the query, the result is cached under the old generation and queried again next time.
+    return found.then((upstream) => setRoute(x, key, route, upstream, generation))
   }
 
   return (x) => {
-    // Joining costs more than looking up, so the usual namespace goes without saying. A line end parts
-    // the two: neither a namespace nor a request line can hold one.
+    // Concatenation costs more than the lookup, so keys omit the usual namespace. Neither a namespace nor a request line
+    // can contain the separator, a line break.
     const key = x.namespace === namespace ? resolver.key(x) : `${x.namespace}\n${resolver.key(x)}`
     const generation = currentGeneration()
     const cached = cache.get(key, generation)
@@ -112,5 +112,5 @@ export function createRouter({
 }
 
 function describe({ path, host }: Exchange): string {
-  return `path ${JSON.stringify(path.slice(0, MAX_SHOWN))} at host ${JSON.stringify(host.slice(0, MAX_SHOWN))}`
+  return `path ${JSON.stringify(path.slice(0, MAX_QUOTED))} at host ${JSON.stringify(host.slice(0, MAX_QUOTED))}`
 }

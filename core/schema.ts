@@ -1,6 +1,6 @@
 /**
- * What this program uses of TypeBox: every other file imports it from here. The build makes one file of this one and
- * the library (`scripts/bundle-schema.ts`), which loads ten times as fast as the library's hundreds of modules.
+ * The used part of TypeBox; all other files import it from here. The build bundles this file with the library
+ * (`scripts/bundle-schema.ts`), which loads ten times as fast as the library's hundreds of modules.
  */
 export {
   type Static,

@@ -2,7 +2,7 @@ import type { Handler } from '../core/chain.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { shapeOf } from '../core/request/coercion/shape.ts'
-import { openEnvelope } from '../core/request/jsonrpc.ts'
+import { unwrapEnvelope } from '../core/request/jsonrpc.ts'
 import { type RequestType, rejectContentCoding, toRequestType } from '../core/request/media-type.ts'
 import { formatPlainQuery } from '../core/request/plain-query.ts'
 import { toRequestDocument } from '../core/request/request-document.ts'
@@ -90,7 +90,7 @@ class RpcCall extends GatewayCall {
   protected begin(body: Uint8Array): void {
     const { x, declared } = this
     const type = this.#type
-    const request = body.length === 0 ? body : openEnvelope(type, body, this.service)
+    const request = body.length === 0 ? body : unwrapEnvelope(type, body, this.service)
     const { query } = x
     const variables = x.route!.variables?.flat() ?? NO_VARIABLES
     const shape = declared === undefined ? undefined : shapeOf(declared)

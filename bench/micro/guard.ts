@@ -9,7 +9,7 @@ const post = ['host', 'localhost:8080', 'content-type', 'application/json', 'con
 function capture(fields: readonly string[], method: string) {
   guard.reset()
   for (let i = 0; i < fields.length; i += 2) guard.add(fields[i]!, fields[i + 1]!)
-  return guard.judge(method, '/greeter/hello', '')
+  return guard.validate(method, '/greeter/hello', '')
 }
 
 const micro: Micro = {

@@ -1,4 +1,4 @@
-/** Fields of a request that prove who somebody is: not for subscribers, who could act in the name of the caller, nor to be kept. Lower case. */
+/** Request headers with credentials, lower case. Neither stored nor sent to subscribers, who could impersonate the caller. */
 export const CREDENTIALS: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',

@@ -8,19 +8,20 @@ export const SECURE_COOKIE: string = `__Host-${COOKIE}`
 /** Cookie of earlier versions, an access token. */
 const OLD_COOKIE = 'mx-token'
 
-/** What all three names contain: most cookies are told apart by it. */
+/** Contained in all three names: a fast check that excludes most cookies. */
 const COMMON = 'mx-'
 /**
- * A pair of `Cookie` or `Set-Cookie` that reaches the dashboard under one of its names. Browsers trim blanks, compare names by
- * case, and send a cookie without a name as its value alone: `=mx-dashboard=x` comes back as `mx-dashboard=x` (RFC 6265bis §5.6).
+ * A pair of `Cookie` or `Set-Cookie` that the dashboard reads under one of its names. Browsers trim spaces, compare names
+ * case-sensitively, and send a cookie without a name as its value alone: `=mx-dashboard=x` returns as `mx-dashboard=x`
+ * (RFC 6265bis §5.6).
  */
 const PAIR = new RegExp(
   `^[\\t ]*(?:=[\\t ]*)?(?:${COOKIE}|${SECURE_COOKIE}|${OLD_COOKIE})[\\t ]*(?:[=;]|$)`,
 )
 
 /**
- * Keeps the session of the dashboard apart from the services behind the gateway, though browsers have one set of cookies for all
- * ports of a host (RFC 6265 §8.5): backends neither receive its cookie nor replace it.
+ * Isolates the session cookie of the dashboard from the services behind the gateway: backends neither receive nor replace
+ * it. Browsers share cookies across all ports of a host (RFC 6265 §8.5).
  */
 export const dashboardCookie: Plugin = {
   name: 'dashboard-cookie',
@@ -28,7 +29,7 @@ export const dashboardCookie: Plugin = {
   onReply: ({ replyHeaders }) => removePairs(replyHeaders, 'set-cookie', withoutPair),
 }
 
-/** @param filter what remains of a value; empty: nothing. */
+/** @param filter returns the remaining value; empty: remove the header. */
 function removePairs(headers: HeaderList, name: string, filter: (value: string) => string): void {
   const { flat } = headers
   for (let i = 0; i < flat.length; i += 2)

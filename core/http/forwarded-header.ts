@@ -1,15 +1,15 @@
 /** One element of `Forwarded`: parameters by name in lower case, such as `for`, `host` and `proto`. */
 export type ForwardedElement = ReadonlyMap<string, string>
 
-/** A parameter, if there is one, and the delimiter behind it. */
+/** An optional parameter and the delimiter after it. */
 const PARAMETER =
   /[ \t]*(?:([!#$%&'*+\-.^_`|~0-9a-z]+)=(?:([!#$%&'*+\-.^_`|~0-9a-z]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*([;,]|$)/iy
 
 /**
- * Parses the value of `Forwarded` (RFC 7239 §4), of several lines joined by `, `. Empty elements are left out.
+ * Parses the value of `Forwarded` (RFC 7239 §4), several lines joined by `, `. Omits empty elements.
  *
- * Undefined for a malformed value. Nothing of it is trustworthy: an unclosed quote before the element of a proxy would
- * hide it.
+ * Undefined for a malformed value, which is not trustworthy at all: an unclosed quote could hide the element that a proxy
+ * appended.
  */
 export function parseForwarded(value: string): ForwardedElement[] | undefined {
   const elements: ForwardedElement[] = []

@@ -1,5 +1,5 @@
-/** Fields of the connection and of where a message ends: written by whoever sends it (RFC 9112 §6, RFC 9110 §7.6.1). */
-const OF_THE_CONNECTION = new Set([
+/** Hop-by-hop and framing headers, which each sender sets itself (RFC 9112 §6, RFC 9110 §7.6.1). */
+const HOP_BY_HOP_AND_FRAMING = new Set([
   'connection',
   'content-length',
   'keep-alive',
@@ -9,21 +9,21 @@ const OF_THE_CONNECTION = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** A field name: RFC 9110 §5.1 token, lower case. */
+/** Header name: RFC 9110 §5.1 token, lower case. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** A field value: RFC 9110 §5.5, visible characters, blanks and obs-text (one character a byte); no control characters. */
+/** Header value: RFC 9110 §5.5, visible characters, spaces, tabs and obs-text (one character per byte); no control characters. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const ASCII_VALUE = /^[\t\x20-\x7e]*$/
 
-/** Fields that many messages carry unchanged: checked and joined once. */
+/** Headers that many messages share: checked and joined once. */
 export interface HeaderBlock {
   /** name, value, name, value… */
   readonly fields: readonly string[]
-  /** The same as {@link HeaderList.format} writes it. */
+  /** Format of {@link HeaderList.format}. */
   readonly text: string
-  /** The same as {@link HeaderList.formatBehind} writes it. */
+  /** Format of {@link HeaderList.formatBehind}. */
   readonly behind: string
-  /** What {@link joinOnce} made of it last, by place. */
+  /** Last results of {@link joinOnce}, by slot. */
   readonly joined: (JoinedBlock | undefined)[]
 }
 
@@ -34,7 +34,7 @@ interface JoinedBlock {
 }
 
 /**
- * Joins fields for {@link HeaderList.appendBlock}.
+ * Creates a block for {@link HeaderList.appendBlock}.
  *
  * @throws {TypeError} as {@link HeaderList.append}; for values beyond ASCII too.
  */
@@ -45,39 +45,38 @@ export function createHeaderBlock(fields: readonly string[]): HeaderBlock {
 }
 
 /**
- * A block's text joined with more, which requests for the same host share: the same one string as last time, if it was
- * for the same host and method.
+ * Joins a block's text with more text that depends on host and method. Returns the same string as last time for the same
+ * host and method.
  *
- * @param place of that kind of text: each kind has its own.
+ * @param slot one per kind of text.
  */
 export function joinOnce(
   block: HeaderBlock,
-  place: 0 | 1,
+  slot: 0 | 1,
   host: string,
   method: string,
   join: (host: string, method: string, text: string) => string,
 ): string {
-  const last = block.joined[place]
+  const last = block.joined[slot]
   if (last !== undefined && last.host === host && last.method === method) return last.text
-  // In one piece: a joined string is a tree, which is walked whenever it is written.
+  // Flat: a concatenated string is a tree, which is traversed at every write.
   const text = Buffer.from(join(host, method, block.text), 'latin1').toString('latin1')
-  block.joined[place] = { host, method, text }
+  block.joined[slot] = { host, method, text }
   return text
 }
 
 /**
- * Header fields in the order they were sent, repeats kept, names in lower case.
+ * Headers in the order sent, including repeats, names in lower case.
  *
- * Values are strings of bytes: characters up to U+00FF, one a byte, as in node:http.
- * Every name and value is checked when it is added, so nothing that a plugin
- * or a backend supplies can split a message (RFC 9110 §5.5).
+ * Values are byte strings: characters up to U+00FF, one per byte, as in node:http. Names and values are checked when they
+ * are added, so nothing that a plugin or a backend supplies can split a message (RFC 9110 §5.5).
  */
 export class HeaderList {
-  /** name, value, name, value… Read it in loops; change the list through the methods only. */
+  /** name, value, name, value… For reading in loops; use the methods to change the list. */
   readonly flat: readonly string[]
-  /** False once a value held a byte above 0x7F: such a list takes the slow way out. */
+  /** False once a value contained a byte above 0x7F: such a list is encoded on a slower path. */
   ascii = true
-  /** A run of fields known in joined form, and where it begins. */
+  /** Headers that are available in joined form, and their start in `flat`. */
   #block: HeaderBlock | undefined = undefined
   #blockStart = 0
 
@@ -86,7 +85,6 @@ export class HeaderList {
     for (let i = 0; i + 1 < fields.length; i += 2) this.append(fields[i]!, fields[i + 1]!)
   }
 
-  /** A list of a block's fields. */
   static of(block: HeaderBlock): HeaderList {
     const list = new HeaderList()
     ;(list as { flat: readonly string[] }).flat = block.fields.slice()
@@ -94,17 +92,16 @@ export class HeaderList {
     return list
   }
 
-  /** The block in it, at whatever place. */
+  /** The block, at any position. */
   get block(): HeaderBlock | undefined {
     return this.#block
   }
 
-  /** The block it begins with. */
+  /** The block, if the list begins with it. */
   get leading(): HeaderBlock | undefined {
     return this.#blockStart === 0 ? this.#block : undefined
   }
 
-  /** Number of fields. */
   get size(): number {
     return this.flat.length / 2
   }
@@ -116,7 +113,7 @@ export class HeaderList {
     return undefined
   }
 
-  /** Whether there is a field of that name (lower case). */
+  /** @param name lower case. */
   has(name: string): boolean {
     return this.get(name) !== undefined
   }
@@ -130,20 +127,21 @@ export class HeaderList {
   }
 
   /**
-   * Adds a field after the others.
+   * Adds a header at the end.
    *
-   * @throws {TypeError} when the name is no token, frames the message, or the value holds a control character.
+   * @throws {TypeError} when the name is not a token or frames the message, or the value contains a control character.
    */
   append(name: string, value: string): void {
     const lower = name.toLowerCase()
     if (!NAME.test(lower))
       throw new TypeError(`header name must be a token, got ${JSON.stringify(name)}`)
-    if (OF_THE_CONNECTION.has(lower)) throw new TypeError(`the gateway manages the header ${lower}`)
+    if (HOP_BY_HOP_AND_FRAMING.has(lower))
+      throw new TypeError(`the gateway manages the header ${lower}`)
     if (!ASCII_VALUE.test(value)) {
       this.ascii = false
       if (!VALUE.test(value)) {
         throw new TypeError(
-          `header ${lower} must hold no control characters, got ${JSON.stringify(value)}`,
+          `header ${lower} must not contain control characters, got ${JSON.stringify(value)}`,
         )
       }
     }
@@ -151,7 +149,7 @@ export class HeaderList {
   }
 
   /**
-   * Replaces every field of that name by one.
+   * Replaces all headers of that name.
    *
    * @throws {TypeError} as {@link append}.
    */
@@ -160,32 +158,32 @@ export class HeaderList {
     this.append(name, value)
   }
 
-  /** Removes every field of that name (lower case). */
+  /** Removes all headers of that name (lower case). */
   delete(name: string): void {
     const flat = this.flat as string[]
-    let kept = 0
+    let length = 0
     for (let i = 0; i < flat.length; i += 2) {
       if (flat[i] === name) continue
-      if (kept !== i) {
-        flat[kept] = flat[i]!
-        flat[kept + 1] = flat[i + 1]!
+      if (length !== i) {
+        flat[length] = flat[i]!
+        flat[length + 1] = flat[i + 1]!
       }
-      kept += 2
+      length += 2
     }
-    if (kept === flat.length) return
-    flat.length = kept
+    if (length === flat.length) return
+    flat.length = length
     this.#block = undefined
   }
 
-  /** Adds the fields of a block, as fields of their own. */
+  /** Adds the headers of a block one by one. */
   appendAll({ fields }: HeaderBlock): void {
     const flat = this.flat as string[]
     for (let i = 0; i < fields.length; i += 2) flat.push(fields[i]!, fields[i + 1]!)
   }
 
   /**
-   * Adds all fields of a block. One block a list is written in its joined form, which costs a tenth of joining five fields;
-   * requests are written with it first, so it must hold no name that stands before it.
+   * Adds all headers of a block. One block per list is written in joined form, which costs a tenth of joining five headers.
+   * Requests write it first, so it must not repeat a name that precedes it.
    */
   appendBlock(block: HeaderBlock): void {
     this.#block = block
@@ -193,7 +191,7 @@ export class HeaderList {
     this.appendAll(block)
   }
 
-  /** The fields as they stand in a message: `name: value` and CRLF, each. */
+  /** Formats the headers for a message: `name: value` and CRLF each. */
   format(): string {
     const { flat } = this
     const block = this.#block
@@ -208,20 +206,20 @@ export class HeaderList {
     return text
   }
 
-  /** {@link format} without the block, behind a text. */
+  /** {@link format} without the block, after `start`. */
   formatRest(start: string): string {
     const { flat } = this
     const blockEnd = this.#blockStart + (this.#block?.fields.length ?? 0)
     let text = start
     for (let i = 0; i < flat.length; i += 2) {
       if (i === this.#blockStart && i !== blockEnd) i = blockEnd
-      // Not `+=`: pieces joined one behind the other are written out faster than pieces of pieces.
+      // Not `+=`: a flat concatenation is flattened faster than a nested one.
       if (i < flat.length) text = `${text}${flat[i]}: ${flat[i + 1]}\r\n`
     }
     return text
   }
 
-  /** A start line and the fields behind it: CRLF and `name: value`, each. */
+  /** Formats a start line and the headers: CRLF and `name: value` each. */
   formatBehind(startLine: string): string {
     const { flat } = this
     const block = this.leading
@@ -234,9 +232,8 @@ export class HeaderList {
 }
 
 /**
- * Adds a field without a check. For listeners, the upstream client and built-in plugins, whose
- * parsers have checked it or that made it of checked parts; no method, so that it is out of reach
- * of plugins of others.
+ * Adds a header without a check. For listeners, the upstream client and built-in plugins, with headers that a parser has
+ * checked or that consist of checked parts. Not a method, so that third-party plugins cannot call it.
  */
 export function appendParsed(list: HeaderList, name: string, value: string): void {
   ;(list.flat as string[]).push(name, value)

@@ -1,6 +1,6 @@
 /**
- * Reply fields that services do not decide: those of the connection (RFC 9110 §7.6.1) and of where the message
- * ends, which the listener writes itself, and `Date`, too.
+ * Response headers that services cannot set, because the listener writes them: hop-by-hop headers (RFC 9110 §7.6.1), framing
+ * headers and `Date`.
  */
 export const NOT_OF_SERVICES: ReadonlySet<string> = new Set([
   'connection',

@@ -2,26 +2,25 @@ import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 
 /**
- * Whether the page that sends a request is of a listed origin (`https://app.example.com`). Browsers say in `Origin` which it is;
- * clients that send none are no browsers and pass.
+ * Compiles a check of the header `Origin` against a list (`https://app.example.com`). Requests without one pass: they do not
+ * come from a page.
  *
- * @throws {TypeError} when a listed origin is none.
+ * @throws {TypeError} for an invalid entry.
  */
-export function compilePages(origins: readonly string[]): (x: Exchange) => boolean {
+export function compileOriginPolicy(origins: readonly string[]): (x: Exchange) => boolean {
   const listed = new Set(origins.map(toOrigin))
   return (x) => {
-    const given = x.headers.get('origin')
-    if (given === undefined) return true
-    return listed.has(given.toLowerCase()) && x.headers.getAll('origin').length === 1
+    const origin = x.headers.get('origin')
+    if (origin === undefined) return true
+    return listed.has(origin.toLowerCase()) && x.headers.getAll('origin').length === 1
   }
 }
 
-/** The answer to a page that may not. */
 export function rejectOrigin(id: string, what = 'WebSockets'): GatewayError {
   return new GatewayError(id, 403, `${what} from pages of this origin are not allowed`)
 }
 
-/** @throws {TypeError} for anything but scheme, host and, where it is not the scheme's own, port. */
+/** @throws {TypeError} for anything but scheme, host and a port other than the default of the scheme. */
 function toOrigin(text: string): string {
   const lower = text.toLowerCase()
   if (!lower.includes('*') && URL.canParse(lower) && new URL(lower).origin === lower) return lower

@@ -1,12 +1,13 @@
 const ORIGIN = /^([a-z][a-z0-9+.-]*:\/\/)(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/
-/** Browsers leave the port of the scheme out (WHATWG URL, origin serialization): such an entry would be nobody's. */
-const OWN_PORT = /^(?:http:.*:80|https:.*:443)$/
+/** Browsers omit the default port (WHATWG URL, origin serialization): such an entry would match nothing. */
+const DEFAULT_PORT = /^(?:http:.*:80|https:.*:443)$/
 const LABELS = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/
 
 /**
- * Whether an `Origin` value is one of those listed: `https://app.example.com`, or `https://*.example.com` for every name below.
+ * Compiles a check of `Origin` values against a list: `https://app.example.com`, or `https://*.example.com` for all
+ * subdomains.
  *
- * @throws {RangeError} naming the entry that is no origin.
+ * @throws {RangeError} for an invalid entry.
  */
 export function compileOrigins(origins: readonly string[]): (origin: string) => boolean {
   const exact = new Set<string>()
@@ -18,9 +19,9 @@ export function compileOrigins(origins: readonly string[]): (origin: string) => 
         `origins must be like https://app.example.com, http://localhost:3000, https://*.example.com or *, got ${JSON.stringify(entry)}`,
       )
     }
-    if (OWN_PORT.test(entry)) {
+    if (DEFAULT_PORT.test(entry)) {
       throw new RangeError(
-        `origins must be without the port of their scheme, as browsers send them, got ${JSON.stringify(entry)}`,
+        `origins must omit the default port of their scheme, as browsers do, got ${JSON.stringify(entry)}`,
       )
     }
     const [, scheme = '', wildcard, host = '', port = ''] = match

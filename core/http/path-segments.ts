@@ -1,12 +1,12 @@
-/** `.` and `..`, plainly or percent-encoded, also with path parameters behind them. */
+/** `.` and `..`, literal or percent-encoded, also with path parameters. */
 const DOTS = /^(?:\.|%2e){1,2}(?:;|%3b|$)/i
 const VERSION = /^v\d+$/
 const DOT = 46
 const PERCENT = 37
 
 /**
- * The segments of a path as received, without the slash that may end it: none for `/`. Undefined where
- * nothing should be found: in paths without a slash first, with empty segments, or with dot segments (RFC 3986 §5.2.4).
+ * Splits a path into segments as received, without a trailing slash; none for `/`. Undefined for paths that must not match:
+ * without a leading slash, with empty segments, or with dot segments (RFC 3986 §5.2.4).
  */
 export function splitPath(path: string): string[] | undefined {
   if (path.charCodeAt(0) !== 47) return undefined

@@ -1,6 +1,6 @@
-/** Whether a page came from the host the request is for; a port that is the scheme's own may be left out. */
+/** Whether an origin has the host of the request; the default port of the scheme may be omitted. */
 export function isSameHost(origin: string, host: string): boolean {
-  // As browsers write it; what follows takes microseconds.
+  // The usual form; parsing takes microseconds.
   if (origin === `http://${host}` || origin === `https://${host}`) return true
   const scheme = /^https?:\/\//i.exec(origin)?.[0]
   if (scheme === undefined || !URL.canParse(origin) || !URL.canParse(scheme + host)) return false

@@ -4,12 +4,13 @@ import { toHostName } from './host-name.ts'
 const NAME = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i
 
 /**
- * Says of a `Host` field whether it is for this machine as such (`localhost`, what ends in `.localhost`, IP addresses), or for a
- * name of the list: `app.example.com`, or `*.example.com` for every name below.
+ * Compiles a check of `Host` headers. Allows `localhost`, `*.localhost`, IP addresses and the names of the list:
+ * `app.example.com`, or `*.example.com` for all subdomains.
  *
- * Any other name may be a stranger's, who points it at this machine to have browsers take it for the host of his own pages (DNS rebinding).
+ * Prevents DNS rebinding: an attacker points a name at this machine, so that browsers consider it the origin of the
+ * attacker's pages.
  *
- * @throws {RangeError} naming the entry that is no name.
+ * @throws {RangeError} for an invalid entry.
  */
 export function compileHosts(names: readonly string[]): (host: string) => boolean {
   const exact = new Set(['localhost'])

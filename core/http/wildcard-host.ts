@@ -5,8 +5,8 @@ type Interfaces = ReturnType<typeof networkInterfaces>
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
- * Host that a listener binds for every interface: `::`, which accepts IPv4 as well (RFC 3493 §3.7), or `0.0.0.0` on a machine
- * without IPv6, where `::` may not be bound.
+ * Returns the host to bind for all interfaces: `::`, which accepts IPv4 as well (RFC 3493 §3.7), or `0.0.0.0` on a machine
+ * without IPv6, where binding `::` may fail.
  *
  * @param interfaces @default those of the machine
  */

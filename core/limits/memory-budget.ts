@@ -1,13 +1,13 @@
 import { totalmem } from 'node:os'
 import { GatewayError } from '../errors.ts'
 
-/** Room for two of the longest that calls take (docs/protocol.md §1), however little memory there is. */
-const LEAST_BYTES = 32 * 1024 * 1024
-const MOST_BYTES = 256 * 1024 * 1024
-/** On its way a body may lie in memory several times: as it came, as a document, as a message, and before the kernel. */
+/** Space for two calls of maximum length (docs/protocol.md §1), even with little memory. */
+const MIN_BYTES = 32 * 1024 * 1024
+const MAX_BYTES = 256 * 1024 * 1024
+/** A body may be in memory several times: as received, as a document, as a message, and in the send buffer. */
 const SHARE = 1 / 16
 
-/** How much of one kind this process keeps, and may keep. */
+/** Memory of one kind that this process uses, and its limit. */
 export interface MemoryBudget {
   usedBytes: number
   maxBytes: number
@@ -15,8 +15,8 @@ export interface MemoryBudget {
 
 const maxBytes = toMaxBytes(process.constrainedMemory(), totalmem())
 
-/** Most of them by default: with what the process takes otherwise, well below 256 MiB. */
-const BUFFERED_MOST_BYTES = 128 * 1024 * 1024
+/** Default limit of buffered bytes: together with other memory, well below 256 MiB. */
+const BUFFERED_MAX_BYTES = 128 * 1024 * 1024
 
 /**
  * Request bytes that are buffered: bodies that wait to be complete, for a response, or for a backend that is slow to read them,
@@ -24,31 +24,31 @@ const BUFFERED_MOST_BYTES = 128 * 1024 * 1024
  */
 export const bodyMemory: MemoryBudget = {
   usedBytes: 0,
-  maxBytes: Math.min(maxBytes, BUFFERED_MOST_BYTES),
+  maxBytes: Math.min(maxBytes, BUFFERED_MAX_BYTES),
 }
 
-/** Requests in frames that wait for the answer of a service, of all connections together. Apart from the others: gateways send calls with and without bodies. */
+/** Framed requests that wait for the result of a service, of all connections. Separate from the others: gateways send calls with and without bodies. */
 export const callMemory: MemoryBudget = { usedBytes: 0, maxBytes }
 
-/** Frames of calls that have arrived in part, of all connections together. Apart from `bodyMemory`: clients of the gateway cannot fill it. */
+/** Incomplete frames of calls, of all connections. Separate from `bodyMemory`: clients of the gateway cannot fill it. */
 export const frameMemory: MemoryBudget = {
   usedBytes: 0,
-  maxBytes: Math.min(maxBytes, BUFFERED_MOST_BYTES),
+  maxBytes: Math.min(maxBytes, BUFFERED_MAX_BYTES),
 }
 
-/** Bodies of streams that wait in a proxy for an end that is slow to take them, of all calls together. */
+/** Stream bodies that a proxy buffers for slow readers, of all calls. */
 export const relayMemory: MemoryBudget = { usedBytes: 0, maxBytes }
 
-/** Long answers that callers have not taken, of all exchanges and connections together. */
+/** Long responses and results that callers have not read, of all exchanges and connections. */
 export const replyMemory: MemoryBudget = { usedBytes: 0, maxBytes }
 
-/** Bytes up to which an answer is sent whatever waits already; about what the memory of a socket takes. */
+/** Responses up to this size are always sent; about the size of a socket buffer. */
 export const LONG_REPLY_BYTES: number = 256 * 1024
 
 /**
- * Whether an answer may wait for its caller.
+ * Whether a response may be buffered for its caller.
  *
- * @param longBytes up to which it always may.
+ * @param longBytes size up to which it always may.
  */
 export function mayWait(
   { length }: string | Uint8Array,
@@ -58,17 +58,17 @@ export function mayWait(
 }
 
 /**
- * How much of them there may be, by the memory there is.
+ * Returns the budget for an amount of memory.
  *
- * @param constrainedBytes what the process may have; 0 or more than there is: no limit.
+ * @param constrainedBytes memory limit of the process; 0 or more than `totalBytes`: none.
  */
 export function toMaxBytes(constrainedBytes: number, totalBytes: number): number {
   const bytes = toMemoryBytes(constrainedBytes, totalBytes)
-  return Math.min(Math.max(Math.floor(bytes * SHARE), LEAST_BYTES), MOST_BYTES)
+  return Math.min(Math.max(Math.floor(bytes * SHARE), MIN_BYTES), MAX_BYTES)
 }
 
 /**
- * Memory that the process may have: that of its control group, else that of the machine.
+ * Returns the memory available to the process: that of its control group, else that of the machine.
  *
  * @param constrainedBytes as in {@link toMaxBytes}.
  */
@@ -79,14 +79,14 @@ export function toMemoryBytes(
   return constrainedBytes > 0 ? Math.min(constrainedBytes, totalBytes) : totalBytes
 }
 
-/** The answer to a request whose body finds no room; a moment later it may. */
+/** Error of a request whose body exceeds the budget. */
 export function rejectBody(id: string): GatewayError {
-  const detail = 'too many request bodies are under way, try again later'
+  const detail = 'too many request bodies are in flight, try again later'
   return new GatewayError(id, 503, detail, { headers: ['retry-after', '1'] })
 }
 
-/** The answer instead of one that finds no room. */
+/** Error in place of a response that exceeds the budget. */
 export function rejectResponse(id: string): GatewayError {
-  const detail = 'too many answers wait for callers that are slow to take them, try again later'
+  const detail = 'too many responses are pending for slow clients, try again later'
   return new GatewayError(id, 503, detail, { headers: ['retry-after', '1'] })
 }

@@ -1,23 +1,23 @@
 import { GatewayError } from '../errors.ts'
 import { DEFAULT_DOMAIN } from '../registry/service.ts'
 
-/** What a namespace may use of something. */
+/** Limit of a resource per namespace. */
 export interface Quota {
-  /** Setting, for errors: `quota_store`. */
+  /** Name of the setting, for errors: `quota_store`. */
   readonly name: string
   /** `Infinity`: no limit. */
   readonly limitOf: (namespace: string) => number
 }
 
-/** A quota as it is set. */
+/** Configured limits of a quota. */
 export interface QuotaLimits {
-  /** For namespaces that are not named, except the default one, which has none then. `auto`: by what there is room for. */
+  /** Limit of namespaces without an entry, except the default namespace, which is unlimited then. `auto`: by the available space. */
   readonly limit: number | 'auto'
   /** By namespace. */
   readonly namespaces: Readonly<Record<string, number>>
 }
 
-/** @param autoLimit what `auto` means. @default no limit */
+/** @param autoLimit value of `auto`. @default no limit */
 export function createQuota(
   name: string,
   { limit, namespaces }: QuotaLimits,
@@ -32,18 +32,18 @@ export function createQuota(
   }
 }
 
-/** No limit for anybody. */
+/** Creates a quota without limits. */
 export function noQuota(name: string): Quota {
   return { name, limitOf: () => Number.POSITIVE_INFINITY }
 }
 
-/** What reached a quota. */
+/** Usage that reached a quota. */
 interface QuotaUse {
   readonly namespace: string
-  /** The limit and what is in use, with their unit: `10 programs`. */
+  /** Limit and usage with their unit: `10 programs`. */
   readonly limit: string
   readonly used: string
-  /** How to get room: `delete records`. */
+  /** How to reduce the usage: `delete records`. */
   readonly remedy: string
 }
 

@@ -1,20 +1,20 @@
 import { bodyMemory } from './memory-budget.ts'
 
-/** A request or WebSocket whose client has sent bytes that wait in this process: for their end, a backend, or a reader. */
+/** A request or WebSocket with received bytes that are buffered: until they are complete, or for a slow backend or reader. */
 export interface RequestBuffer {
   /** Bytes counted in `bodyMemory`. Changed by {@link countBuffered} only. */
   bufferedBytes: number
   /** Whether {@link cutBuffered} frees them. */
   readonly isCuttable: boolean
   /**
-   * Ends it, because the requests of this process buffer too much together.
+   * Ends it, because the requests of this process exceed the budget together.
    *
-   * @param isLarge it alone buffers a large share of what there may be.
+   * @param isLarge it uses a large share of the budget by itself.
    */
   cutBuffered(isLarge: boolean): void
 }
 
-/** Of the budget: a request that buffers more is too large in itself. */
+/** Share of the budget beyond which a single request is too large. */
 const LARGE_SHARE = 1 / 4
 
 const buffers = new Set<RequestBuffer>()
@@ -23,8 +23,8 @@ const buffers = new Set<RequestBuffer>()
 export const cuts = { count: 0 }
 
 /**
- * Counts the bytes that a request buffers. Beyond the budget of the process the request that buffers most is ended, which may be
- * this one.
+ * Sets the number of bytes that a request buffers. Beyond the budget of the process the request that buffers most is ended, which
+ * may be this one.
  */
 export function countBuffered(buffer: RequestBuffer, bytes: number): void {
   if (bytes === buffer.bufferedBytes) return
@@ -46,9 +46,9 @@ export function mayBuffer(buffer: RequestBuffer, bytes: number): boolean {
 }
 
 /**
- * Ends requests, the largest first, until there is room.
+ * Ends requests, the largest first, until `bytes` fit into the budget.
  *
- * @param claimant who needs the room: requests that buffer less than it would are spared.
+ * @param claimant the request that needs them: requests that buffer less than it would are spared.
  */
 function cutLargest(bytes: number, claimant?: RequestBuffer): void {
   const leastBytes = claimant === undefined ? 0 : claimant.bufferedBytes + bytes
@@ -61,7 +61,7 @@ function cutLargest(bytes: number, claimant?: RequestBuffer): void {
       largestBytes = buffer.bufferedBytes
     }
     if (largest === undefined || largest === claimant) return
-    // At once: what it holds is freed with it, and it may end later.
+    // Before it ends: its memory is freed with it, which may take longer.
     countBuffered(largest, 0)
     cuts.count++
     largest.cutBuffered(largestBytes > bodyMemory.maxBytes * LARGE_SHARE)

@@ -1,23 +1,23 @@
 import { replyMemory } from './memory-budget.ts'
 
-/** A streamed response that waits for a client which reads slowly. */
+/** A streamed response that waits for a slow client. */
 export interface WaitingReply {
-  /** Ends it, because responses that wait take too much memory together. */
+  /** Ends it, because waiting responses use too much memory together. */
   cutWaiting(): void
 }
 
-/** Of `replyMemory`: the rest is for whole responses, which are rejected where there is no room. */
+/** Share of `replyMemory`; the rest is for complete responses, which are rejected beyond it. */
 const SHARE = 1 / 2
 
-/** Bytes reserved for each, the one that has waited longest first. */
+/** Reserved bytes, longest wait first. */
 const reservations = new Map<WaitingReply, number>()
 let reservedBytes = 0
 
 /**
- * Reserves memory for a response that begins to wait, until {@link endWait}. Without room in half of `replyMemory`, the responses
- * that have waited longest are ended, which may include this one.
+ * Reserves memory for a response that begins to wait, until {@link endWait}. Beyond half of `replyMemory`, the responses that have
+ * waited longest are ended, which may include this one.
  *
- * @param bytes most that arrives of it while it waits.
+ * @param bytes maximum that may arrive while it waits.
  */
 export function beginWait(reply: WaitingReply, bytes: number): void {
   if (reservations.has(reply)) return

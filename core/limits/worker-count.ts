@@ -1,7 +1,7 @@
-/** Variable the processes of a gateway that share its port are told by how many they are. */
+/** Environment variable with the number of processes that share the port of a gateway. */
 export const WORKER_COUNT_VARIABLE = 'MX_WORKER_COUNT'
 
-/** How many processes share what one machine is given; 1 where nothing was said. */
+/** Returns the number of processes that share the limits of a machine. @default 1 */
 export function readWorkerCount(env: Readonly<Record<string, string | undefined>>): number {
   const count = Number(env[WORKER_COUNT_VARIABLE])
   return Number.isInteger(count) && count > 1 ? count : 1

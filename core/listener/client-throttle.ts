@@ -1,50 +1,49 @@
 import type { WebSocket as ClientSocket } from './uws/uws-types.d.ts'
 
-/** How often what waits for a client that is held back is written on: as long as it takes some, and at most. */
+/** Interval of flushing buffered bytes to a paused client: while it reads, and when it does not. */
 const FLUSH_MIN_MS = 2
 const FLUSH_MAX_MS = 25
 
-/** How a version of the library stops and goes on to serve a socket, reading and writing alike. */
+/** Pauses and resumes a socket of the library, reading and writing alike. */
 export interface SocketSwitch {
   readonly pause: () => void
   readonly resume: () => void
 }
 
-const nothing = () => {}
+const noop = () => {}
 
 /**
- * Holds a client back, and nothing else: the library would stop writing to it, too. All
- * methods may be called again in the same state.
+ * Pauses reading from a client; the library alone would stop writing to it, too. All methods are idempotent.
  *
- * A client that was held back is given up after half a minute of silence: resuming starts the
- * library's clock for requests, the next message the one for WebSockets.
+ * A resumed client is closed after half a minute of silence: resuming starts the library's timeout for requests, the next
+ * message the one for WebSockets.
  */
 export class ClientThrottle {
   readonly #client: ClientSocket
   readonly #switch: SocketSwitch
   readonly #onFlushed: () => void
   #paused = false
-  #turn: NodeJS.Immediate | undefined = undefined
+  #immediate: NodeJS.Immediate | undefined = undefined
   #timer: NodeJS.Timeout | undefined = undefined
   #flushMs = FLUSH_MIN_MS
   readonly #settle = (): void => {
-    this.#turn = undefined
-    if (this.#paused) this.#hold()
+    this.#immediate = undefined
+    if (this.#paused) this.#pauseAndFlush()
     this.#onFlushed()
   }
   readonly #flush = (): void => {
     this.#timer = undefined
     const client = this.#client
     const before = client.getBufferedAmount()
-    // At the end of it the library writes what waits.
-    client.cork(nothing)
-    const took = client.getBufferedAmount() < before
-    this.#flushMs = took ? FLUSH_MIN_MS : Math.min(2 * this.#flushMs, FLUSH_MAX_MS)
-    this.#hold()
+    // Uncorking writes the buffer of the library.
+    client.cork(noop)
+    const isReading = client.getBufferedAmount() < before
+    this.#flushMs = isReading ? FLUSH_MIN_MS : Math.min(2 * this.#flushMs, FLUSH_MAX_MS)
+    this.#pauseAndFlush()
     this.#onFlushed()
   }
 
-  /** @param onFlushed called when less may wait for the client than before: of what was written while it was held back the library tells nothing. */
+  /** @param onFlushed called when the buffer may have shrunk: the library does not report what it writes to a paused client. */
   constructor(client: ClientSocket, toggle: SocketSwitch, onFlushed: () => void) {
     this.#client = client
     this.#switch = toggle
@@ -54,11 +53,11 @@ export class ClientThrottle {
   pause(): void {
     this.#paused = true
     this.#switch.pause()
-    // Behind the client's messages the library writes what waits, and reads on if not all goes out.
-    this.#turn ??= setImmediate(this.#settle)
+    // After the client's messages the library writes its buffer, and resumes reading if not all of it is accepted.
+    this.#immediate ??= setImmediate(this.#settle)
   }
 
-  /** After a write: one that does not go out whole makes the library read on. */
+  /** To be called after a write: an incomplete one makes the library resume reading. */
   hold(): void {
     if (this.#paused) this.pause()
   }
@@ -69,19 +68,19 @@ export class ClientThrottle {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#switch.resume()
-    this.#turn ??= setImmediate(this.#settle)
+    this.#immediate ??= setImmediate(this.#settle)
   }
 
-  /** The client is gone, and must not be touched any more. */
+  /** The client disconnected and must not be accessed any more. */
   stop(): void {
     this.#paused = false
-    clearImmediate(this.#turn)
-    this.#turn = undefined
+    clearImmediate(this.#immediate)
+    this.#immediate = undefined
     clearTimeout(this.#timer)
     this.#timer = undefined
   }
 
-  #hold(): void {
+  #pauseAndFlush(): void {
     this.#switch.pause()
     if (this.#timer === undefined && this.#client.getBufferedAmount() > 0) {
       this.#timer = setTimeout(this.#flush, this.#flushMs).unref()

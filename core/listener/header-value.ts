@@ -4,8 +4,8 @@ const SHORT = 24
 const CONTROL = /[\0-\x08\n-\x1f\x7f]/
 const NON_ASCII = /[\x80-\xff]/
 /**
- * Headers that decide where a message ends or what becomes of its connection. Their values are ASCII by definition (RFC 9110 §5.5): a
- * byte beyond it is trimmed by some parsers and not by others, so that two of them could read two different messages.
+ * Headers that frame the message or control its connection. Their values are ASCII by definition (RFC 9110 §5.5): some parsers
+ * trim other bytes and some do not, so that two parsers could read two different messages.
  */
 const FRAMING: ReadonlySet<string> = new Set([
   'connection',
@@ -16,9 +16,9 @@ const FRAMING: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** Whether a header value consists of visible ASCII and spaces. Nearly all do; the others are checked by {@link judgeValue}. */
+/** Whether a header value consists of visible ASCII and spaces. Nearly all do; the others are checked by {@link checkValue}. */
 export function isPrintable(value: string): boolean {
-  // A look at each character of a short one costs less than starting a regular expression.
+  // For short values a loop costs less than starting a regular expression.
   if (value.length > SHORT) return !UNPRINTABLE.test(value)
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i)
@@ -27,19 +27,19 @@ export function isPrintable(value: string): boolean {
   return true
 }
 
-/** Whether a header value holds a byte beyond ASCII. */
+/** Whether a header value contains a byte beyond ASCII. */
 export function hasNonAscii(value: string): boolean {
   return NON_ASCII.test(value)
 }
 
 /**
- * Returns why a header must not have this value; undefined: it may.
+ * Returns why a header value is invalid; undefined: it is valid.
  *
  * @param name lower case.
- * @param value one character a byte.
+ * @param value one character per byte.
  */
-export function judgeValue(name: string, value: string): string | undefined {
-  if (CONTROL.test(value)) return 'header values must not hold control characters'
+export function checkValue(name: string, value: string): string | undefined {
+  if (CONTROL.test(value)) return 'header values must not contain control characters'
   if (FRAMING.has(name) && NON_ASCII.test(value)) return `header ${name} must be ASCII`
   return undefined
 }

@@ -1,17 +1,17 @@
-/** Request line and header fields together, bytes; more is answered 431. */
+/** Maximum size of request line and headers, bytes; more is 431. */
 export const HEADER_MAX_BYTES: number = 16 * 1024
 
-/** How long a client may take for a request line with its header fields. */
+/** Time limit for request line and headers. */
 export const HEADER_TIMEOUT_MS = 10_000
 
-/** Idle time of a client connection, unless it is set: longer than the 60 s of common load balancers, which must be the ones to close. */
+/** Default idle timeout of client connections: longer than the 60 s of common load balancers, which must close first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000
 
-/** How long a client may take none of a reply, and in which {@link UPLOAD_MIN_BYTES} of a request body have to arrive. */
+/** How long a client may read nothing of a response, and the time in which {@link UPLOAD_MIN_BYTES} of a request body must arrive. */
 export const STALL_TIMEOUT_MS = 30_000
 
-/** Payload bytes of a request body that have to arrive in {@link STALL_TIMEOUT_MS}; framing does not count. A body that drips holds a connection for ever. */
+/** Payload bytes of a request body that must arrive in {@link STALL_TIMEOUT_MS}, without framing: otherwise a slow body could occupy a connection for ever. */
 export const UPLOAD_MIN_BYTES = 1024
 
-/** Requests of one connection of HTTP/2 at a time. */
+/** Concurrent streams of an HTTP/2 connection. */
 export const STREAMS_MAX = 128

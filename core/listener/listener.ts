@@ -11,11 +11,11 @@ export interface ListenerOptions {
   readonly shared?: boolean
   /** Certificates; plain HTTP without. */
   readonly tls?: TlsSource | undefined
-  /** Asks clients for certificates that one of these issued; with `tls`. The `node` listener has it. @default none are asked for */
+  /** Authorities of client certificates; with `tls`. Only the `node` listener supports it. @default no client certificates */
   readonly clientCa?: ClientCa | undefined
   /**
-   * Where the `node` listener serves HTTP/2 beside HTTP/1.1: over TLS by ALPN (RFC 7301), with `cleartext` also without TLS to
-   * clients that begin with it (RFC 9113 §3.3). `uws` does not have it. @default 'tls'
+   * Whether the `node` listener serves HTTP/2 in addition to HTTP/1.1: over TLS by ALPN (RFC 7301), with `cleartext` also
+   * without TLS by prior knowledge (RFC 9113 §3.3). `uws` does not support it. @default 'tls'
    */
   readonly http2?: 'tls' | 'cleartext' | 'off'
   /** Client connections accepted at a time; more are closed at once. @default unlimited */
@@ -25,18 +25,18 @@ export interface ListenerOptions {
   /** Longest WebSocket message read from a client, in bytes. @default 16777216 */
   readonly maxMessageBytes?: number
   /**
-   * WebSockets of one client at a time, then 503. `uws` has it, which does not report how much of an unfinished message it buffers;
-   * `node` counts these bytes. A client is an IPv4 address, an IPv6 network of 64 bits, or all of loopback. @default unlimited
+   * Concurrent WebSockets of one client, then 503. For `uws`, which does not report how many bytes of an unfinished message it
+   * buffers; `node` counts them. A client is an IPv4 address, an IPv6 /64 network, or all of loopback. @default unlimited
    */
   readonly maxClientSockets?: number
   /**
-   * Whether `mx-*` fields of requests are kept. They say who calls: only for a service that nobody but the platform reaches.
+   * Whether to pass `mx-*` request headers on. They identify the caller: only for a service that only the platform can reach.
    * @default false
    */
-  readonly internalFields?: boolean
+  readonly internalHeaders?: boolean
   /**
-   * Whether paths may hold `%2F`. It can mean another path to a backend than to the gateway: `handle` rejects those of services that
-   * are not to have it.
+   * Whether paths may contain `%2F`, which a backend may interpret differently than the gateway: `handle` rejects it for services
+   * that have not enabled it.
    * @default false
    */
   readonly encodedSlashes?: boolean
@@ -52,17 +52,17 @@ export interface ListenerOptions {
 /** An open port. */
 export interface Listener {
   readonly name: 'uws' | 'node'
-  /** The port, also when 0 was asked for. */
+  /** The actual port, also when 0 was requested. */
   readonly port: number
   /** Open client connections. */
   readonly connections: number
   /**
-   * Closes the port. Open connections go on being served; each is closed with its next reply, idle ones at once.
+   * Closes the port. Open connections are still served; each is closed with its next response, idle ones at once.
    *
-   * @param keepIdle leaves the idle ones open: a request may be on its way over one.
+   * @param keepIdle leaves idle connections open: a request may be in flight.
    */
   readonly drain: (keepIdle?: boolean) => void
-  /** Ends every WebSocket with 1012 (IANA WebSocket Close Code Number Registry: service restart). No new ones are opened while the listener drains. */
+  /** Closes every WebSocket with 1012 (IANA WebSocket Close Code Number Registry: service restart). A draining listener opens no new ones. */
   readonly closeTunnels: () => void
   /** Closes WebSockets as {@link closeTunnels} does, every connection, and the port. */
   readonly close: () => Promise<void>
@@ -71,6 +71,6 @@ export interface Listener {
 /**
  * Opens a port.
  *
- * @throws {Error} with one clear line when the port is in use or may not be opened.
+ * @throws {Error} in one line when the port is in use or cannot be opened.
  */
 export type CreateListener = (options: ListenerOptions) => Promise<Listener>

@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net'
 
 /**
- * The address that all open connections of a listener come from, while it is the same one:
- * that of the proxy or load balancer in front, mostly. Asking for a request's address is a
- * system call, as dear as all that plugins do; the library tells requests of one connection
- * from those of another in no other way.
+ * The common address of all open connections of a listener, usually that of the proxy or load balancer in front. Querying the
+ * address of a request is a system call, as expensive as all plugins together, and the library does not otherwise say which
+ * connection a request belongs to.
  */
 export class PeerAddresses {
-  /** Undefined while there are several: then each request must be asked about. */
+  /** Undefined while there are several: then the address of each request must be queried. */
   sole: string | undefined = undefined
   #open = 0
 
@@ -22,11 +21,11 @@ export class PeerAddresses {
   }
 }
 
-/** Texts of IPv4 addresses seen lately: clients come back, and making the text costs more than finding it. */
+/** Texts of recent IPv4 addresses: formatting costs more than a lookup. */
 const ipv4 = new Map<number, string>()
 const IPV4_MAX = 4096
 
-/** The address as text, IPv6 in its short form (RFC 5952), mapped IPv4 as IPv4. */
+/** Formats an address: IPv6 compressed (RFC 5952), mapped IPv4 as IPv4. */
 export function toAddress(bytes: ArrayBuffer): string {
   const view = new DataView(bytes)
   if (bytes.byteLength === 4) return toIPv4(view.getUint32(0))
@@ -48,7 +47,7 @@ function toIPv4(number: number): string {
   return text
 }
 
-/** The address of a socket's other end, mapped IPv4 as IPv4; empty for a Unix socket. */
+/** Returns the peer address of a socket, mapped IPv4 as IPv4; empty for a Unix socket. */
 export function readPeerAddress({ remoteAddress = '' }: Socket): string {
   return remoteAddress.replace(/^::ffff:(?=\d+\.)/, '')
 }

@@ -2,18 +2,17 @@ import { type AddressInfo, createServer } from 'node:net'
 import { toListenError } from './errors.ts'
 
 /**
- * The port, or a free one for 0, once it is known that nobody listens on it, another gateway
- * with a shared port included.
+ * Checks that no process listens on a port, including gateways with a shared port. Returns the port, or a free one for 0.
  *
- * @throws {Error} with one line; its cause has the code of the system.
+ * @throws {Error} in one line; its cause has the system error code.
  */
 export function probePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, host, port)))
     server.listen({ host, port, exclusive: true }, () => {
-      const { port: claimed } = server.address() as AddressInfo
-      server.close(() => resolve(claimed))
+      const { port: boundPort } = server.address() as AddressInfo
+      server.close(() => resolve(boundPort))
     })
   })
 }

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { HeaderBlock, HeaderList } from '../http/headers.ts'
 
-/** `404 Not Found` and so on: built once, not per reply. */
+/** `404 Not Found` and so on: built once, not per response. */
 const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
 )
-/** Room behind a block for the fields of one reply, bytes. */
+/** Space after a block for the other headers of a response, bytes. */
 const ROOM_BYTES = 256
 const CARRIAGE_RETURN = 13
 const LINE_FEED = 10
@@ -13,11 +13,11 @@ const COLON = 58
 const BLANK = 32
 
 /**
- * Status and fields of a reply as one piece, without the last line end, for a writer that puts in what it is given: one
- * crossing into native code costs more than joining all fields. Safe because every name and value was checked.
+ * Formats status and headers of a response in one piece, without the last line end, for a writer that inserts it verbatim: each
+ * call into native code costs more than joining all headers. Safe because every name and value was checked.
  *
- * Bytes are valid until the next call. Replies 200 that begin with the same block share its bytes: a fifth of what
- * flattening and encoding a text costs (bench/micro/http/reply-head-out.ts).
+ * Bytes are valid until the next call. Responses with status 200 that begin with the same block share its bytes, which costs a
+ * fifth of flattening and encoding a text (bench/micro/http/reply-head-out.ts).
  */
 export function toReplyHead(status: number, headers: HeaderList): string | Uint8Array {
   const block = headers.leading
@@ -29,13 +29,13 @@ export function toReplyHead(status: number, headers: HeaderList): string | Uint8
   return headers.ascii ? text : Buffer.from(text, 'latin1')
 }
 
-/** A reply 200 up to the end of its block, and room for more. */
+/** Head of a response 200 up to the end of its block, with space for more headers. */
 class BlockHead {
   readonly #memory: Uint8Array
   readonly #start: number
-  /** The name that stands behind the block at present. */
+  /** The name that currently follows the block. */
   #name = ''
-  /** By their number of bytes behind the block. */
+  /** By the number of bytes after the block. */
   readonly #views: (Uint8Array | undefined)[] = []
 
   constructor(block: HeaderBlock) {
@@ -45,7 +45,7 @@ class BlockHead {
     write(this.#memory, 0, text)
   }
 
-  /** Adds the fields of `flat` from `from` on; undefined when they do not fit. */
+  /** Adds the headers of `flat` from index `from` on; undefined when they do not fit. */
   format(flat: readonly string[], from: number): Uint8Array | undefined {
     const memory = this.#memory
     let at = this.#start
@@ -53,7 +53,7 @@ class BlockHead {
       const name = flat[i]!
       const value = flat[i + 1]!
       if (at + name.length + value.length + 4 > memory.length) return undefined
-      // Mostly it is the same name as last time.
+      // Usually the same name as last time.
       if (i !== from || name !== this.#name) {
         memory[at] = CARRIAGE_RETURN
         memory[at + 1] = LINE_FEED
@@ -70,7 +70,6 @@ class BlockHead {
   }
 }
 
-/** As long as their blocks. */
 const heads = new WeakMap<HeaderBlock, BlockHead>()
 
 function findHead(block: HeaderBlock): BlockHead {
@@ -82,7 +81,7 @@ function findHead(block: HeaderBlock): BlockHead {
   return head
 }
 
-/** Writes ASCII; the offset behind it. */
+/** Writes ASCII and returns the offset after it. */
 function write(memory: Uint8Array, at: number, text: string): number {
   for (let i = 0; i < text.length; i++) memory[at + i] = text.charCodeAt(i)
   return at + text.length

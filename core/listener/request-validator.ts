@@ -2,49 +2,48 @@ import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed, HeaderList } from '../http/headers.ts'
 import { rejectMethod } from '../http/methods.ts'
-import { hasNonAscii, isPrintable, judgeValue } from './header-value.ts'
+import { checkValue, hasNonAscii, isPrintable } from './header-value.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** RFC 3986 §3.2.2: reg-name or IPv4 without percent-encoding, or a bracketed IPv6 address; then an optional port. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?::\d{1,5})?$/
-/** RFC 3986 §3.3 and what browsers send beside it; no control or non-ASCII byte, no blank, `#` or `\`. */
+/** RFC 3986 §3.3 and further characters that browsers send; no control or non-ASCII byte, no space, `#` or `\`. */
 const PATH = /^\/[!"$-[\]-~]*$/
 const QUERY = /^[!"$-~]*$/
 const SHORT_QUERY = 24
 const HASH = 0x23
-const NOT_ENCODED = 'the request target holds a character that must be percent-encoded'
+const NOT_ENCODED = 'the request target contains a character that must be percent-encoded'
 const LENGTH = /^\d{1,15}$/
-/** Bytes that change what a path means after decoding, NUL and `\`, and malformed escapes. */
+/** Encoded bytes that change the meaning of a path, NUL and `\`, and malformed escapes. */
 const ENCODED_TRAP = /%(?:00|5c|(?![0-9a-f]{2}))/i
 const ENCODED_SLASH = /%2f/gi
 /**
- * What readers of a path with an encoded slash understand differently: a path parameter ends before or behind that slash, and what is
- * decoded twice has other segments.
+ * Parts that servers interpret differently in a path with an encoded slash: a path parameter ends before or after that slash,
+ * and a double decoding results in other segments.
  */
 const ENCODED_SLASH_TRAP = /;|%3b|%25[0-9a-f]{2}/i
-/** A `.` or `..` segment, plainly or percent-encoded, also with path parameters behind it. */
+/** A `.` or `..` segment, literal or percent-encoded, also with path parameters. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|%3b|$)/i
-/** Fields a `Connection` header may name without effect: ours, and those that decide who the client is and where the message ends. */
+/** Headers that `Connection` must not remove: those of the gateway, and those that identify the client or frame the message. */
 const UNNAMEABLE =
   /^(?:host|content-length|authorization|cookie|client-cert.*|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
 
 /**
- * Collects the fields of one request and judges its framing: the strictness
- * that the parser below it lacks.
+ * Validates request line, headers and framing against request smuggling (RFC 9112 §11.2), more strictly than the parser.
  *
- * One instance serves a whole listener, since a request is captured in one
- * synchronous pass: {@link reset}, {@link addBytes} per field, {@link judge}.
+ * One instance serves a whole listener, because a request is captured in one synchronous pass: {@link reset}, {@link addBytes}
+ * per header, {@link validate}.
  */
 export class RequestValidator {
   headers: HeaderList = new HeaderList()
   host = ''
-  /** As it was judged. */
+  /** The validated path. */
   path = ''
   /** 0: none; -1: chunked. */
   bodyLength = 0
-  /** The client asks for, or its framing demands, the end of the connection after the reply. */
+  /** The connection closes after the response: requested by the client, or required by the framing. */
   closing = false
-  /** The client asked for it by `Connection: close`, and nothing else. */
+  /** The client requested that by `Connection: close`, without other tokens. */
   clientCloses = false
   websocket = false
   #contentLengths = 0
@@ -52,23 +51,23 @@ export class RequestValidator {
   #hosts = 0
   #badLength = false
   #badEncoding = false
-  /** Why a value is malformed; empty: none is. */
+  /** Why a value is malformed; empty: all are valid. */
   #badValue = ''
   #connection = ''
   #upgrade = ''
-  /** The last host that was a correct one. */
+  /** The last valid host. */
   #lastHost = 'localhost'
-  /** Paths that were right, each as the same string as last time, which whoever looks it up need not hash again. */
+  /** Valid paths. Returns the same string each time, whose hash is already known for lookups. */
   readonly #paths = new DirectMappedCache<string>()
-  readonly #internalFields: boolean
+  readonly #internalHeaders: boolean
   readonly #encodedSlashes: boolean
 
   /**
-   * @param internalFields whether `mx-*` fields are kept: who sends them is part of the platform.
-   * @param encodedSlashes whether paths may hold `%2F`: who is served by the path decides about each request.
+   * @param internalHeaders whether to pass `mx-*` headers on: all clients are part of the platform.
+   * @param encodedSlashes whether paths may contain `%2F`: the service decides about each request.
    */
-  constructor(internalFields = false, encodedSlashes = false) {
-    this.#internalFields = internalFields
+  constructor(internalHeaders = false, encodedSlashes = false) {
+    this.#internalHeaders = internalHeaders
     this.#encodedSlashes = encodedSlashes
   }
 
@@ -89,23 +88,22 @@ export class RequestValidator {
     this.#upgrade = ''
   }
 
-  /** Adds a field whose value may hold any byte, one character each. */
+  /** Adds a header whose value may contain any byte, one character each. */
   addBytes(name: string, value: string): void {
     if (!isPrintable(value)) {
       if (hasNonAscii(value)) this.headers.ascii = false
-      this.#badValue ||= judgeValue(name, value) ?? ''
+      this.#badValue ||= checkValue(name, value) ?? ''
     }
     this.add(name, value)
   }
 
   /**
-   * Adds a field whose value is visible ASCII, or is checked as a whole, as that of `host` is; `name` in lower case.
-   * Hop-by-hop and framing fields are read and not kept (RFC 9110 §7.6.1), as are names with an underscore, which
-   * backends confuse with dashes, and `mx-*` and `client-cert*` fields, which only the gateway may set; `mx-namespace`
-   * is the client's choice.
+   * Adds a header whose value is visible ASCII, or is validated later, as that of `host` is; `name` in lower case.
+   * Drops hop-by-hop and framing headers (RFC 9110 §7.6.1), names with an underscore, which backends confuse with dashes,
+   * and `mx-*` and `client-cert*` headers, which only the gateway may set; `mx-namespace` is the client's choice.
    */
   add(name: string, value: string): void {
-    // By length first: most fields leave after one comparison of numbers.
+    // By length first: one comparison of numbers suffices for most headers.
     switch (name.length) {
       case 2:
         if (name === 'te') return
@@ -113,7 +111,7 @@ export class RequestValidator {
       case 4:
         if (name === 'host') {
           this.#hosts++
-          // Mostly that of the last request; as the same string, so that who compares it with what he knows need not look into it.
+          // Usually the host of the last request. The same string, so that later comparisons need not read it.
           this.host = value === this.#lastHost ? this.#lastHost : value
           return
         }
@@ -136,8 +134,8 @@ export class RequestValidator {
         if (name === 'keep-alive') return
         break
       case 11:
-        // Who the client has proved to be is the gateway's to say (RFC 9440 §4).
-        if (name === 'client-cert' && !this.#internalFields) return
+        // Only the gateway may set the client certificate (RFC 9440 §4).
+        if (name === 'client-cert' && !this.#internalHeaders) return
         break
       case 14:
         if (name === 'content-length') {
@@ -152,7 +150,7 @@ export class RequestValidator {
         if (name === 'proxy-connection') return
         break
       case 17:
-        if (name === 'client-cert-chain' && !this.#internalFields) return
+        if (name === 'client-cert-chain' && !this.#internalHeaders) return
         if (name === 'transfer-encoding') {
           this.#transferEncodings++
           if (value.toLowerCase() !== 'chunked') this.#badEncoding = true
@@ -170,40 +168,42 @@ export class RequestValidator {
         break
     }
     if (name.charCodeAt(0) === 109 && name.startsWith('mx-')) {
-      if (!this.#internalFields && name !== 'mx-namespace') return
+      if (!this.#internalHeaders && name !== 'mx-namespace') return
     }
     if (name.includes('_')) return
     appendParsed(this.headers, name, value)
   }
 
-  /** After the last field: the error to answer with, connection closed, or undefined for a request that may be served. */
-  judge(method: string, path: string, query: string): GatewayError | undefined {
+  /** To be called after the last header. Returns the error to send before the connection is closed; undefined: the request is valid. */
+  validate(method: string, path: string, query: string): GatewayError | undefined {
     this.path = path
     const lengths = this.#contentLengths
     const encodings = this.#transferEncodings
     if (encodings > 0) this.bodyLength = -1
-    if (this.#badValue !== '') return refuse(this.#badValue)
+    if (this.#badValue !== '') return reject(this.#badValue)
     if (lengths + encodings > 1)
-      return refuse('one Content-Length or one Transfer-Encoding expected, not both or several')
-    if (this.#badLength) return refuse('Content-Length must be 1 to 15 digits')
-    if (this.#badEncoding) return refuse('Transfer-Encoding must be chunked')
+      return reject(
+        'expected one Content-Length or one Transfer-Encoding header, not both or several',
+      )
+    if (this.#badLength) return reject('Content-Length must be 1 to 15 digits')
+    if (this.#badEncoding) return reject('Transfer-Encoding must be chunked')
     if (this.#hosts !== 1 || !this.#isHost(this.host))
-      return refuse('one Host field with a name or an address expected')
-    const known = this.#paths.find(path)
-    if (known !== undefined) this.path = known
+      return reject('expected one Host header with a name or an address')
+    const cached = this.#paths.find(path)
+    if (cached !== undefined) this.path = cached
     else {
-      const wrong = judgePath(path, this.#encodedSlashes)
-      if (wrong !== undefined) return refuse(wrong)
+      const problem = checkPath(path, this.#encodedSlashes)
+      if (problem !== undefined) return reject(problem)
       this.#paths.keep(path, path)
     }
-    if (!isQuery(query)) return refuse(NOT_ENCODED)
+    if (!isQuery(query)) return reject(NOT_ENCODED)
     if (this.#connection !== '') this.#readConnection()
     switch (method) {
       case 'GET':
       case 'HEAD':
       case 'OPTIONS':
       case 'DELETE':
-        // A body here is legal but unusual: the classic carrier of a smuggled request.
+        // A body is legal here but unusual: the classic carrier of a smuggled request.
         if (this.bodyLength !== 0) this.closing = true
         return undefined
       case 'POST':
@@ -216,7 +216,7 @@ export class RequestValidator {
         return rejectMethod(method)
       default:
         this.closing = true
-        return TOKEN.test(method) ? undefined : refuse('the method must be a token')
+        return TOKEN.test(method) ? undefined : reject('the method must be a token')
     }
   }
 
@@ -244,26 +244,26 @@ export class RequestValidator {
   }
 }
 
-/** What is wrong with a path; undefined: nothing. */
-function judgePath(path: string, encodedSlashes: boolean): string | undefined {
+/** Returns why a path is invalid; undefined: it is valid. */
+function checkPath(path: string, encodedSlashes: boolean): string | undefined {
   if (!PATH.test(path)) return NOT_ENCODED
   const isEscaped = path.includes('%')
   if (isEscaped && ENCODED_TRAP.test(path))
-    return 'the path must not hold %00, %5C or a malformed escape'
+    return 'the path must not contain %00, %5C or a malformed escape'
   // Segments are checked as a backend sees them that decodes the slash.
   const decoded = isEscaped ? path.replace(ENCODED_SLASH, '/') : path
   if (decoded !== path) {
-    if (!encodedSlashes) return 'the path must not hold %2F'
+    if (!encodedSlashes) return 'the path must not contain %2F'
     if (ENCODED_SLASH_TRAP.test(path))
-      return 'a path with %2F must not hold ";", %3B or a percent sign that is encoded itself'
+      return 'a path with %2F must not contain ";", %3B or an encoded percent sign'
   }
   if ((isEscaped || path.includes('/.')) && DOT_SEGMENT.test(decoded))
-    return 'the path must not hold "." or ".." segments'
+    return 'the path must not contain "." or ".." segments'
   return undefined
 }
 
 function isQuery(query: string): boolean {
-  // A look at each character of a short one is less than beginning an expression.
+  // For short queries a loop costs less than starting a regular expression.
   if (query.length > SHORT_QUERY) return QUERY.test(query)
   for (let i = 0; i < query.length; i++) {
     const code = query.charCodeAt(i)
@@ -272,6 +272,6 @@ function isQuery(query: string): boolean {
   return true
 }
 
-function refuse(detail: string): GatewayError {
+function reject(detail: string): GatewayError {
   return new GatewayError(GATEWAY_ID, 400, detail)
 }

@@ -1,15 +1,15 @@
 import { readdirSync } from 'node:fs'
 
-/** Values of Linux, on every processor there is a µWebSockets for. */
+/** Values of Linux, on all architectures that µWebSockets supports. */
 const SOL_SOCKET = 1
 const SO_ACCEPTCONN = 30
 const SO_ATTACH_REUSEPORT_CBPF = 51
 const BPF_RETURN_CONSTANT = 0x06
-/** The place of the port in `struct sockaddr_in` and `sockaddr_in6`, in network order. */
+/** Offset of the port in `struct sockaddr_in` and `sockaddr_in6`, in network order. */
 const PORT_OFFSET = 2
 const ADDRESS_MAX_BYTES = 128
 
-/** What every socket that shares the port gets again, each its share: no socket has this index. */
+/** Distributes connections to all sockets again: no socket has this index. */
 export const EVERY_SOCKET = 0xffff_ffff
 
 interface Libc {
@@ -26,24 +26,25 @@ interface Libc {
 }
 
 /**
- * Has new connections to a port accepted by one of the processes that listen on it (SO_REUSEPORT), from now on: the
- * others may accept what still waits for them, then close without a loss. Linux drops what waits for a socket that is
- * closed, and would have gone on giving it connections until then (socket(7), SO_ATTACH_REUSEPORT_CBPF).
+ * Steers new connections to a port to one of the processes that listen on it (SO_REUSEPORT). The others can accept their pending
+ * connections and close without losing any: Linux drops the pending connections of a closed socket, and would otherwise
+ * assign it new ones until then (socket(7), SO_ATTACH_REUSEPORT_CBPF).
  *
- * @param index of the socket, in the order in which they began to listen; where one closes, the last takes its index. One there
- *   is not, such as {@link EVERY_SOCKET}, means all of them, by the hash of the connection.
- * @throws {Error} with one line when it cannot be done here.
+ * @param index of the socket, in the order in which they began to listen; when one closes, the last takes its index. An unused
+ *   one, such as {@link EVERY_SOCKET}, means all sockets, by the hash of the connection.
+ * @throws {Error} in one line when steering is not possible.
  */
 export async function steerConnections(port: number, index: number): Promise<void> {
-  if (process.platform !== 'linux') throw new Error(`there is no steering on ${process.platform}`)
+  if (process.platform !== 'linux')
+    throw new Error(`connections cannot be steered on ${process.platform}`)
   const libc = await loadLibc()
   const fd = listFiles().find((file) => isListening(libc, file, port))
   if (fd === undefined) throw new Error(`this process does not listen on port ${port}`)
   if (libc.attach(fd, index) !== 0)
-    throw new Error(`the system refuses to steer connections to port ${port}`)
+    throw new Error(`the system rejected the steering of connections to port ${port}`)
 }
 
-/** The C library, by a library that costs a process 2 MB: loaded by those only who take a port over. */
+/** Loads the C library through koffi, which costs 2 MB: only for processes that take a port over. */
 async function loadLibc(): Promise<Libc> {
   const koffi = await import('koffi').catch((cause: unknown) => {
     throw new Error('the library koffi cannot be loaded', { cause })

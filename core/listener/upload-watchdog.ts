@@ -5,29 +5,28 @@ import { STALL_TIMEOUT_MS, UPLOAD_MIN_BYTES } from './limits.ts'
 export interface WatchedUpload {
   /** Payload bytes of it that have arrived. */
   readonly bytesIn: number
-  /** What becomes of it is of no interest any more. */
-  readonly isOver: boolean
-  /** It is for its client to send more of it, soon. */
+  /** Nothing waits for the body any more. */
+  readonly isDone: boolean
+  /** The client is expected to send more. */
   readonly isAwaited: boolean
-  /** It was looked at, and goes on. Called every few seconds. */
-  onLook?(): void
-  /** Too little of it has come for too long. Called once, and nothing behind it. */
+  /** Called with every check that the body passes, every few seconds. */
+  onCheck?(): void
+  /** Called once, and last, when the body arrives too slowly. */
   giveUp(error: GatewayError): void
 }
 
-/** How far a body has come at the beginning of the time in which some more has to. */
+/** Bytes received at the beginning of the current interval, and checks since then. */
 interface Progress {
   bytes: number
-  /** Looks since then. */
-  looks: number
+  checks: number
 }
 
-/** More often than µWebSockets gives up a connection, which it does after 8 s at the earliest. */
-const LOOK_MS = 3000
-/** Looks are counted, not time: after a stall of this process what has come is yet to be read. */
-export const LOOKS: number = STALL_TIMEOUT_MS / LOOK_MS
+/** Shorter than the idle timeout of µWebSockets, which is at least 8 s. */
+const CHECK_MS = 3000
+/** Checks are counted, not time: after a stall of this process, received bytes have not been read yet. */
+export const MAX_CHECKS: number = STALL_TIMEOUT_MS / CHECK_MS
 
-/** Request bodies under way. They may take as long as they like, at a minimum pace. */
+/** Enforces a minimum rate on request bodies. The total time is not limited. */
 export class Uploads {
   readonly #progress = new Map<WatchedUpload, Progress>()
   #timer: NodeJS.Timeout | undefined = undefined
@@ -37,22 +36,22 @@ export class Uploads {
   }
 
   watch(upload: WatchedUpload): void {
-    this.#progress.set(upload, { bytes: upload.bytesIn, looks: 0 })
-    this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref()
+    this.#progress.set(upload, { bytes: upload.bytesIn, checks: 0 })
+    this.#timer ??= setInterval(() => this.check(), CHECK_MS).unref()
   }
 
   unwatch(upload: WatchedUpload): void {
     this.#progress.delete(upload)
   }
 
-  /** Looks at all of them. Its own timer calls it. */
-  look(): void {
+  /** Checks all bodies. Called by the timer. */
+  check(): void {
     for (const [upload, progress] of this.#progress) {
-      if (upload.isOver) this.#progress.delete(upload)
-      else if (isFast(upload, progress)) upload.onLook?.()
+      if (upload.isDone) this.#progress.delete(upload)
+      else if (isFast(upload, progress)) upload.onCheck?.()
       else {
         this.#progress.delete(upload)
-        upload.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body comes too slowly'))
+        upload.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body arrives too slowly'))
       }
     }
     if (this.#progress.size > 0) return
@@ -61,12 +60,13 @@ export class Uploads {
   }
 }
 
-/** Those of all listeners of this process. */
+/** Request bodies of all listeners of this process. */
 export const uploads: Uploads = new Uploads()
 
 function isFast({ bytesIn, isAwaited }: WatchedUpload, progress: Progress): boolean {
-  if (isAwaited && bytesIn - progress.bytes < UPLOAD_MIN_BYTES) return ++progress.looks <= LOOKS
+  if (isAwaited && bytesIn - progress.bytes < UPLOAD_MIN_BYTES)
+    return ++progress.checks <= MAX_CHECKS
   progress.bytes = bytesIn
-  progress.looks = 0
+  progress.checks = 0
   return true
 }

@@ -1,19 +1,19 @@
-/** What different readers of a path may take for different things. */
-const ODD = /[%;]|\/\//
+/** Parts of a path that servers interpret differently. */
+const AMBIGUOUS = /[%;]|\/\//
 const ESCAPE = /%[0-9a-f]{2}/gi
 
 /**
- * The one form of a path by which rules are asked, however it was written: decoded, without parameters of segments (`;v=1`),
- * with single slashes. What is sent on stays as it came.
+ * Normalizes a path for authorization: decoded, without path parameters (`;v=1`), with single slashes. The forwarded path
+ * is not changed.
  */
 export function toCanonicalPath(path: string): string {
-  if (!ODD.test(path)) return path
+  if (!AMBIGUOUS.test(path)) return path
   return decode(path)
     .replace(/;[^/]*/g, '')
     .replace(/\/{2,}/g, '/')
 }
 
-/** What is no UTF-8 is left as it is, but for ASCII. */
+/** Decodes ASCII escapes only, if the path is not valid UTF-8. */
 function decode(path: string): string {
   if (!path.includes('%')) return path
   try {

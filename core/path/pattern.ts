@@ -1,14 +1,14 @@
 import { type PathTemplate, parseTemplate } from './template.ts'
 
-/** One segment of a regular expression that a template can say: slash, then what stands there. */
+/** Segment of a regular expression that a template can express, with its slash. */
 const SEGMENT =
   /\/(?:(?<any>\[\^\/\]\+|\(\[\^\/\]\+\))|\(\?P?<(?<name>[A-Za-z_][A-Za-z0-9_]*)>\[\^\/\]\+\)|(?<rest>\.\*|\(\.\*\))|(?<literal>(?:[A-Za-z0-9_~!&'=@%-]|\\[^A-Za-z0-9/])+))/y
 
 /**
- * Reads a path as endpoints declare it: a template, or a regular expression `^...$` that says no more
- * than a template can. Regular expressions are never run: no declared one can make matching slow.
+ * Parses the path of a declared endpoint: a template, or a regular expression `^...$` that a template can express. Regular
+ * expressions are never executed, so that none can make matching slow.
  *
- * @throws {RangeError} saying what is wrong.
+ * @throws {RangeError}
  */
 export function parsePath(text: string): PathTemplate {
   const begins = text.startsWith('^')
@@ -19,19 +19,19 @@ export function parsePath(text: string): PathTemplate {
 }
 
 function toTemplate(pattern: string): string {
-  // A slash that may or may not be there says nothing: none at the end ever does.
+  // An optional slash at the end has no meaning: templates ignore it.
   const whole = pattern.replaceAll('\\/', '/').replace(/\/\??$/, '')
   if (pattern === '') throw new RangeError('it must begin with /')
   let template = ''
   let at = 0
   while (at < whole.length) {
     SEGMENT.lastIndex = at
-    const found = SEGMENT.exec(whole)
-    const { any, name, rest, literal } = found?.groups ?? {}
-    const end = at + (found?.[0].length ?? 0)
-    if (found === null || (end < whole.length && (rest !== undefined || whole[end] !== '/'))) {
+    const match = SEGMENT.exec(whole)
+    const { any, name, rest, literal } = match?.groups ?? {}
+    const end = at + (match?.[0].length ?? 0)
+    if (match === null || (end < whole.length && (rest !== undefined || whole[end] !== '/'))) {
       throw new RangeError(
-        'of regular expressions only plain segments, [^/]+ and a last .* are served; write a template such as /users/{id}',
+        'a regular expression may only contain literal segments, [^/]+ and a final .*; write a template such as /users/{id}',
       )
     }
     if (any !== undefined) template += '/*'

@@ -2,15 +2,15 @@ import { decodeSegment } from './decode.ts'
 
 /** A parsed path template (google.api.http: Path template syntax). */
 export interface PathTemplate {
-  /** `*`: any one segment; `**`: any number of them, at most once; others stand for themselves, percent-decoded. */
+  /** `*`: any one segment; `**`: any number of them, at most once; otherwise literals, percent-decoded. */
   readonly segments: readonly string[]
-  /** What stands after the last `:`; empty: nothing. */
+  /** Text after the last `:`; empty: none. */
   readonly verb: string
   /** In the order of the path. */
   readonly variables: readonly TemplateVariable[]
 }
 
-/** A variable and the segments of the template it covers, from `start` up to `end`. */
+/** A variable and the segments that it covers, `start` inclusive, `end` exclusive. */
 export interface TemplateVariable {
   /** Names joined by dots: `user.id`. */
   readonly name: string
@@ -20,24 +20,24 @@ export interface TemplateVariable {
 
 const MAX_SEGMENTS = 32
 const MAX_LENGTH = 1024
-/** Longest text repeated in an error. */
-const MAX_SHOWN = 100
+/** Characters of a segment quoted in an error. */
+const MAX_QUOTED = 100
 /** `{name}` or `{name=segments}`. */
 const VARIABLE = /\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)(?:=([^{}]*))?\}/y
 const PLAIN = /[^/{}:]+/y
-/** A literal that says what it is: most are. */
+/** A literal that needs no decoding: most do not. */
 const WORD = /^[A-Za-z0-9_-]+$/
-/** RFC 3986 §3.3 without `:`, which begins a verb, `*`, and `,`, which separates templates. */
+/** RFC 3986 §3.3 without `:`, which starts a verb, `*`, and `,`, which separates templates. */
 const LITERAL = /^(?:[A-Za-z0-9._~!$&'()+;=@-]|%[0-9A-Fa-f]{2})+$/
 const VERB = /^[A-Za-z0-9_-]+$/
-/** Names that mean something else to objects. */
+/** Names that could pollute prototypes. */
 const FORBIDDEN = /(?:^|\.)(?:__proto__|constructor|prototype)(?:\.|$)/
 
 /**
- * Reads a path template: segments `literal`, `*`, `**` and `{name}`, `{name=segments}`, then maybe `:verb`.
- * `**` may stand anywhere, once. A slash at the end says nothing.
+ * Parses a path template: segments `literal`, `*`, `**`, `{name}` and `{name=segments}`, and an optional `:verb`.
+ * `**` may occur anywhere, once. A trailing slash is ignored.
  *
- * @throws {RangeError} saying what is wrong.
+ * @throws {RangeError}
  */
 export function parseTemplate(text: string): PathTemplate {
   if (text.length > MAX_LENGTH) throw new RangeError(`it is longer than ${MAX_LENGTH} characters`)
@@ -45,7 +45,7 @@ export function parseTemplate(text: string): PathTemplate {
   const segments: string[] = []
   const variables: TemplateVariable[] = []
   let verb = ''
-  // `at`: behind the slash in front of a segment.
+  // `at`: start of a segment, after its slash.
   for (let at = 1; at < text.length; at++) {
     VARIABLE.lastIndex = at
     PLAIN.lastIndex = at
@@ -64,7 +64,7 @@ export function parseTemplate(text: string): PathTemplate {
     }
     if (text[at] === ':') {
       verb = text.slice(at + 1)
-      if (!VERB.test(verb)) throw new RangeError('":" may only stand before a verb at the end')
+      if (!VERB.test(verb)) throw new RangeError('":" is only allowed before a verb at the end')
       break
     }
     if (at < text.length && text[at] !== '/') {
@@ -74,7 +74,7 @@ export function parseTemplate(text: string): PathTemplate {
   if (segments.length > MAX_SEGMENTS)
     throw new RangeError(`it has more than ${MAX_SEGMENTS} segments`)
   if (segments.filter((segment) => segment === '**').length > 1)
-    throw new RangeError('** may stand only once')
+    throw new RangeError('** is only allowed once')
   return { segments, verb, variables }
 }
 
@@ -82,21 +82,21 @@ function toSegment(text: string): string {
   if (text === '*' || text === '**' || WORD.test(text)) return text
   if (text === '') throw new RangeError('a segment is empty')
   if (!LITERAL.test(text)) {
-    throw new RangeError(`a segment must be a literal, *, ** or {name}, got ${show(text)}`)
+    throw new RangeError(`a segment must be a literal, *, ** or {name}, got ${quote(text)}`)
   }
   const decoded = decodeSegment(text)
   if (decoded === undefined || /^\.{1,2}(?:;|$)/.test(decoded))
-    throw new RangeError(`segment ${show(text)} can match no path`)
+    throw new RangeError(`segment ${quote(text)} cannot match any path`)
   return decoded
 }
 
 function checkName(name: string, variables: readonly TemplateVariable[]): string {
-  if (FORBIDDEN.test(name)) throw new RangeError(`a variable must not be called ${name}`)
+  if (FORBIDDEN.test(name)) throw new RangeError(`a variable must not be named ${name}`)
   if (variables.some((variable) => variable.name === name))
-    throw new RangeError(`variable ${name} stands twice`)
+    throw new RangeError(`duplicate variable ${name}`)
   return name
 }
 
-function show(text: string): string {
-  return JSON.stringify(text.slice(0, MAX_SHOWN))
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, MAX_QUOTED))
 }

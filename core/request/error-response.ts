@@ -3,7 +3,7 @@ import { appendParsed, HeaderList } from '../http/headers.ts'
 import { type ErrorReply, toWireError } from '../rpc/grpc/error-reply.ts'
 
 /**
- * The response of an error, in the format of the client: gRPC, gRPC-Web, Connect, problem details (RFC 9457) or JSON.
+ * Creates the response of an error in the format of the client: gRPC, gRPC-Web, Connect, problem details (RFC 9457) or JSON.
  * `rpcStatus` is -1 where the client is not one of the first three.
  *
  * @param request headers of the request.

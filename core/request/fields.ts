@@ -1,24 +1,24 @@
 import { createNullProto } from '../../lib/object/null-proto.ts'
 import { badRequest, quote } from './bad-request.ts'
 
-/** A value as it came in a query, a form or a path: text, or the content of a file. */
+/** A value of a query, a form or a path: text, or the content of a file. */
 export type FieldValue = string | Uint8Array | FieldValue[] | Fields
 
-/** Named values, nested, in objects that inherit no names. What they mean says `coerce`. */
+/** Nested values by name, in objects without prototype. `coerce` interprets them. */
 export interface Fields {
   [name: string]: FieldValue
 }
 
-/** Most fields of one query or form, and of one list in it. */
+/** Maximum number of fields of a query or form, and of items of a list in it. */
 export const MAX_FIELDS = 256
 
-/** Most names in a row: `a.b[c]` has three. */
+/** Maximum nesting of names: `a.b[c]` has three. */
 const MAX_DEPTH = 32
 
-/** Names that reach into the prototypes of objects where they are assigned carelessly. */
+/** Names that could pollute prototypes. */
 export const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** A segment of a field's name: a name, a place in a list, or the end of a list. */
+/** A segment of a field's name: a name, an index of a list, or the end of a list. */
 type Segment = string | number
 const PUSH = -1
 
@@ -27,24 +27,24 @@ const OPEN = 0x5b
 const CLOSE = 0x5d
 
 /**
- * Puts fields one by one into a nested object.
+ * Builds a nested object from fields.
  *
- * | name | means |
+ * | name | meaning |
  * |---|---|
  * | `a.b`, `a[b]` | field `b` of the object `a` |
- * | `a` several times, `a[]` | the next item of the list `a`; `[]` stands last |
- * | `a[0]` | an item of the list `a`, up to 255, in any order, none left out; `a.0` is a field named `0` |
+ * | `a` several times, `a[]` | the next item of the list `a`; `[]` must be last |
+ * | `a[0]` | an item of the list `a`, up to 255, in any order, without gaps; `a.0` is a field named `0` |
  */
 export class FieldTree {
   readonly root: Fields = createNullProto()
   readonly #what: string
   readonly #id: string
-  /** Lists given by index, with their names. */
+  /** Lists with explicit indexes, and their names. */
   #indexed: Map<FieldValue[], string> | undefined = undefined
 
   /**
-   * @param what what a field is called in errors: `query parameter`.
-   * @param id the id of errors.
+   * @param what kind of field, for errors: `query parameter`.
+   * @param id of errors.
    */
   constructor(what: string, id: string) {
     this.#what = what
@@ -54,14 +54,14 @@ export class FieldTree {
   /**
    * Adds a field.
    *
-   * @throws {GatewayError} 400 when its name is malformed, reaches into prototypes, nests deeper than 32,
-   *   or contradicts what came before it: a value and an object, a list by index and by order.
+   * @throws {GatewayError} 400 when its name is malformed or forbidden, nests deeper than 32, or conflicts with an earlier field:
+   *   value and object, list by index and by order.
    */
   add(name: string, value: string | Uint8Array): void {
     if (isPlain(name)) {
-      if (FORBIDDEN.has(name)) throw this.#refuse(name, `must not be named ${name}`)
-      const known = this.root[name]
-      this.root[name] = known === undefined ? value : this.#repeat(known, value, name)
+      if (FORBIDDEN.has(name)) throw this.#reject(name, `must not be named ${name}`)
+      const before = this.root[name]
+      this.root[name] = before === undefined ? value : this.#repeat(before, value, name)
       return
     }
     const segments = this.#parseName(name)
@@ -71,73 +71,76 @@ export class FieldTree {
     const segment = segments[last]!
     if (segment === PUSH) (parent as FieldValue[]).push(value)
     else {
-      const place = parent as Fields
-      const known = place[segment]
-      place[segment] = known === undefined ? value : this.#repeat(known, value, name)
+      const container = parent as Fields
+      const before = container[segment]
+      container[segment] = before === undefined ? value : this.#repeat(before, value, name)
     }
   }
 
   /**
-   * All fields added.
+   * Returns all added fields.
    *
-   * @throws {GatewayError} 400 when a list given by index lacks an item.
+   * @throws {GatewayError} 400 when a list by index lacks an item.
    */
   finish(): Fields {
     if (this.#indexed === undefined) return this.root
     for (const [list, name] of this.#indexed) {
       for (let i = 0; i < list.length; i++) {
         if (list[i] === undefined)
-          throw this.#refuse(`${name}[${i}]`, 'must be given: a list by index leaves out nothing')
+          throw this.#reject(`${name}[${i}]`, 'is missing: a list by index must not have gaps')
       }
     }
     return this.root
   }
 
-  /** The container that segment `i` names, created where there is none. */
+  /** Returns the container at segment `i`, creating it if necessary. */
   #descend(parent: FieldValue, segments: readonly Segment[], i: number, name: string): FieldValue {
-    const place = parent as Fields
+    const container = parent as Fields
     const segment = segments[i]!
     const inner = segments[i + 1]!
-    let child = place[segment]
+    let child = container[segment]
     if (typeof inner === 'string') {
-      if (child === undefined) child = place[segment] = createNullProto<Fields>()
+      if (child === undefined) child = container[segment] = createNullProto<Fields>()
       if (isFields(child)) return child
     } else if (inner === PUSH) {
-      if (child === undefined) child = place[segment] = []
-      else if (isLeaf(child)) child = place[segment] = [child]
+      if (child === undefined) child = container[segment] = []
+      else if (isLeaf(child)) child = container[segment] = [child]
       if (Array.isArray(child) && !this.#isIndexed(child)) return child
     } else {
       if (child === undefined) {
-        child = place[segment] = []
+        child = container[segment] = []
         this.#indexed ??= new Map()
         this.#indexed.set(child, formatPath(segments.slice(0, i + 1)))
       }
       if (Array.isArray(child) && this.#isIndexed(child)) return child
     }
     const path = formatPath(segments.slice(0, i + 1))
-    throw this.#refuse(name, `contradicts ${quote(path)}, which was ${this.#tell(child)} before`)
+    throw this.#reject(
+      name,
+      `conflicts with ${quote(path)}, which was ${this.#describe(child)} before`,
+    )
   }
 
-  /** The list that a field given once more becomes. */
-  #repeat(known: FieldValue, value: FieldValue, name: string): FieldValue {
-    if (isLeaf(known)) return [known, value]
-    if (!Array.isArray(known) || this.#isIndexed(known))
-      throw this.#refuse(name, `must be given one way, it was ${this.#tell(known)} before`)
-    known.push(value)
-    return known
+  /** Adds a repeated field to a list, creating it if necessary. */
+  #repeat(before: FieldValue, value: FieldValue, name: string): FieldValue {
+    if (isLeaf(before)) return [before, value]
+    if (!Array.isArray(before) || this.#isIndexed(before))
+      throw this.#reject(name, `must not be repeated, it was ${this.#describe(before)} before`)
+    before.push(value)
+    return before
   }
 
   #isIndexed(list: FieldValue[]): boolean {
     return this.#indexed?.has(list) === true
   }
 
-  #tell(value: FieldValue): string {
+  #describe(value: FieldValue): string {
     if (isLeaf(value)) return 'a value'
     if (!Array.isArray(value)) return 'an object'
     return this.#isIndexed(value) ? 'a list by index' : 'a list'
   }
 
-  /** Reads a name from left to right, and no further than its first fault. */
+  /** Parses a name up to its first error. */
   #parseName(name: string): Segment[] {
     if (name === '') throw this.#malformed(name)
     const segments: Segment[] = []
@@ -150,7 +153,7 @@ export class FieldTree {
         const text = end < 0 ? '[' : name.slice(at + 1, end)
         if (text.includes('[')) throw this.#malformed(name)
         if (text === '') {
-          if (end + 1 < name.length) throw this.#refuse(name, 'must have [] at its end only')
+          if (end + 1 < name.length) throw this.#reject(name, 'must have [] at its end only')
           segment = PUSH
         } else segment = this.#toSegment(text, name)
         at = end + 1
@@ -163,44 +166,42 @@ export class FieldTree {
         segment = name.slice(start, at)
       }
       if (typeof segment === 'string' && FORBIDDEN.has(segment))
-        throw this.#refuse(name, `must not hold ${segment}`)
+        throw this.#reject(name, `must not contain ${segment}`)
       if (segments.push(segment) > MAX_DEPTH)
-        throw this.#refuse(name, `must not nest deeper than ${MAX_DEPTH} names`)
+        throw this.#reject(name, `must not nest deeper than ${MAX_DEPTH} names`)
     }
     return segments
   }
 
-  /** What stands between brackets: an index, or a name. */
+  /** Converts the text between brackets to an index or a name. */
   #toSegment(text: string, name: string): Segment {
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i)
       if (code < 0x30 || code > 0x39 || (i === 1 && text[0] === '0')) return text
     }
     if (text.length > 3 || Number(text) >= MAX_FIELDS)
-      throw this.#refuse(name, `must have indexes from 0 to ${MAX_FIELDS - 1}`)
+      throw this.#reject(name, `must have indexes from 0 to ${MAX_FIELDS - 1}`)
     return Number(text)
   }
 
   #malformed(name: string): Error {
-    return this.#refuse(name, 'must be a name such as limit, options.limit, options[limit], tags[]')
+    return this.#reject(name, 'must be a name such as limit, options.limit, options[limit], tags[]')
   }
 
-  #refuse(name: string, detail: string): Error {
+  #reject(name: string, detail: string): Error {
     return badRequest(this.#id, `${this.#what} ${quote(name)} ${detail}`)
   }
 }
 
-/** Whether a value holds no others. */
 export function isLeaf(value: FieldValue): value is string | Uint8Array {
   return typeof value === 'string' || value instanceof Uint8Array
 }
 
-/** Whether a value is an object of named values. */
 export function isFields(value: FieldValue): value is Fields {
   return typeof value === 'object' && !Array.isArray(value) && !(value instanceof Uint8Array)
 }
 
-/** A path as errors show it: `options.tags[0]`. */
+/** Formats a path for errors: `options.tags[0]`. */
 export function formatPath(path: readonly (string | number)[]): string {
   let text = ''
   for (const segment of path)

@@ -8,10 +8,10 @@ import { decodeUtf8 } from './utf8.ts'
 const WHAT = 'form field'
 
 /**
- * A body of type `application/x-www-form-urlencoded` as name, value, name, value…, in the order sent; the rules of
- * `parsePairs`.
+ * Parses a body of type `application/x-www-form-urlencoded` into name, value, name, value…, in the order sent, by the rules
+ * of `parsePairs`.
  *
- * @throws {GatewayError} 400, also for JSON: command-line tools send it under this type unless told otherwise.
+ * @throws {GatewayError} 400, also for JSON: command-line tools send it under this type by default.
  */
 export function parseFormPairs(body: Uint8Array, id: string = GATEWAY_ID): string[] {
   const text = decodeUtf8(body, 'form', id)
@@ -20,7 +20,7 @@ export function parseFormPairs(body: Uint8Array, id: string = GATEWAY_ID): strin
   return parsePairs(text, WHAT, id)
 }
 
-/** A body of type `application/x-www-form-urlencoded` as a nested object; the rules of `parseQuery`. */
+/** Parses a body of type `application/x-www-form-urlencoded` into a nested object, by the rules of `parseQuery`. */
 export function parseForm(body: Uint8Array, id: string = GATEWAY_ID): Fields {
   return nestPairs(parseFormPairs(body, id), WHAT, id)
 }

@@ -23,7 +23,7 @@ export interface Peer {
 
 /** Request body bytes buffered for a peer that is not attached yet, before reading pauses. */
 const QUEUE_MAX_BYTES = 64 * 1024
-/** Overhead of a buffered chunk: bodies may come byte by byte. */
+/** Overhead of a buffered chunk: bodies may arrive byte by byte. */
 const PIECE_BYTES = 128
 
 /** A path that can stand in a request line: visible ASCII without `?`, `#` and `\` (RFC 9112 §3.2.1). */
@@ -46,7 +46,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   readonly upgrade: boolean
   /** `performance.now()` at arrival. */
   readonly startMs: number
-  /** Most body bytes accepted, then 413 (plugin `body-limit`). */
+  /** Maximum number of body bytes, then 413 (plugin `body-limit`). */
   bodyLimit: number = Number.POSITIVE_INFINITY
   /** Body bytes received. */
   bytesIn = 0
@@ -94,7 +94,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   abstract readonly finished: boolean
   abstract readonly aborted: boolean
 
-  /** IP address of the other end of the connection; empty for a Unix socket. */
+  /** Peer IP address of the connection; empty for a Unix socket. */
   abstract get remoteAddress(): string
 
   /** IP address of the client: that of the connection, unless a trusted proxy sent another (plugin `forwarded`). */
@@ -119,7 +119,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   rewrite(path: string): void {
     if (!PATH.test(path)) {
       throw new TypeError(
-        `path must start with / and hold visible ASCII without ?, # and \\, got ${JSON.stringify(path)}`,
+        `path must start with / and contain only visible ASCII without ?, # and \\, got ${JSON.stringify(path)}`,
       )
     }
     ;(this as { path: string }).path = path
@@ -196,7 +196,9 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
         },
         onDrain: () => {},
         onAbort: () =>
-          reject(new GatewayError('', 400, 'the client left before the end of the request body')),
+          reject(
+            new GatewayError('', 400, 'the client disconnected before the end of the request body'),
+          ),
       })
     })
   }

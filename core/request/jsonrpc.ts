@@ -5,25 +5,25 @@ import { splitList, splitObject } from './json/json-text.ts'
 import type { RequestType } from './media-type.ts'
 import { decodeUtf8 } from './utf8.ts'
 
-/** Bytes of the lengths in an envelope of proto-rpc, big-endian. */
+/** Size of a length prefix of proto-rpc, big-endian. */
 const LENGTH_BYTES = 4
 
 /**
- * The request within a body, out of the envelope that its content type stands for; else the body itself.
+ * Extracts the request from the envelope of its content type; returns other bodies unchanged.
  *
  * | content type | envelope |
  * |---|---|
- * | `application/json-rpc` | `{"id": 1, "method": "Greeter.Hello", "params": [{…}]}`: the request is the only one of `params`, or `params` where that is an object (JSON-RPC 2.0) |
- * | `application/proto-rpc` | two messages, each behind its length in four bytes: about the call, and the request |
+ * | `application/json-rpc` | `{"id": 1, "method": "Greeter.Hello", "params": [{…}]}`: the request is the only item of `params`, or `params` if it is an object (JSON-RPC 2.0) |
+ * | `application/proto-rpc` | two messages, each after its length in four bytes: call header and request |
  * | `application/octet-stream` | as `application/proto-rpc`, or none |
- * | `application/grpc*` | none: gRPC's own (a byte and a length) belongs to HTTP/2, and is 415 |
+ * | `application/grpc*` | none: gRPC frames (a byte and a length) belong to HTTP/2, and are 415 |
  *
- * What envelopes say of the call itself is not read: the path of the request says which endpoint it is.
+ * Other parts of envelopes are ignored: the path of the request selects the endpoint.
  *
  * @param body not empty.
- * @throws {GatewayError} 400 when there is no such envelope, 415 for that of gRPC.
+ * @throws {GatewayError} 400 for a missing or malformed envelope, 415 for gRPC frames.
  */
-export function openEnvelope(
+export function unwrapEnvelope(
   { type }: RequestType,
   body: Uint8Array,
   id: string = GATEWAY_ID,
@@ -32,28 +32,28 @@ export function openEnvelope(
     case 'application/json':
       return body
     case 'application/json-rpc':
-      return openJsonRpc(body, id)
+      return unwrapJsonRpc(body, id)
     case 'application/proto-rpc':
-      return openProtoRpc(body, id)
+      return unwrapProtoRpc(body, id)
     case 'application/octet-stream':
-      // No message begins with a zero: there is no field of that number.
-      return body[0] === 0 ? openProtoRpc(body, id) : body
+      // No message begins with a zero: field number 0 is invalid.
+      return body[0] === 0 ? unwrapProtoRpc(body, id) : body
     case 'application/grpc':
     case 'application/grpc+proto':
     case 'application/grpc+json':
-      // Nor do protobuf and JSON begin with a byte that says whether a message is compressed.
-      if (body[0]! <= 1) throw refuseGrpc(id)
+      // Neither protobuf nor JSON begins with 0 or 1, the compression flag of a gRPC frame.
+      if (body[0]! <= 1) throw rejectGrpc(id)
       return body
     default:
       return body
   }
 }
 
-function openJsonRpc(body: Uint8Array, id: string): Uint8Array {
+function unwrapJsonRpc(body: Uint8Array, id: string): Uint8Array {
   const text = decodeUtf8(body, 'request body', id)
   parseJson(text, 'request body', id)
   const params = splitObject(text)?.get('params')
-  // As it is written, to the digit.
+  // As received: numbers keep all digits.
   const items = params === undefined ? undefined : splitList(params)
   const request = items === undefined ? params : items[0]
   if (
@@ -61,30 +61,30 @@ function openJsonRpc(body: Uint8Array, id: string): Uint8Array {
     (items !== undefined && items.length > 1) ||
     !request.startsWith('{')
   ) {
-    const wanted = 'must be {"id": …, "method": …, "params": [{…}]}, with one object in params'
-    throw badRequest(id, `request body of application/json-rpc ${wanted}`)
+    const expected = 'must be {"id": …, "method": …, "params": [{…}]}, with one object in params'
+    throw badRequest(id, `request body of application/json-rpc ${expected}`)
   }
   return Buffer.from(request)
 }
 
-function openProtoRpc(body: Uint8Array, id: string): Uint8Array {
+function unwrapProtoRpc(body: Uint8Array, id: string): Uint8Array {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
   const start = endOf(view, 0) + LENGTH_BYTES
   if (start > body.length || endOf(view, start - LENGTH_BYTES) !== body.length) {
-    const wanted = 'must be two messages, each behind its length in four bytes, big-endian'
-    throw badRequest(id, `request body of application/proto-rpc ${wanted}`)
+    const expected = 'must be two messages, each after its length in four bytes, big-endian'
+    throw badRequest(id, `request body of application/proto-rpc ${expected}`)
   }
   return body.subarray(start)
 }
 
-/** Position behind the message whose length is at `at`. */
+/** Returns the end of the message whose length is at `at`. */
 function endOf(view: DataView, at: number): number {
   if (at + LENGTH_BYTES > view.byteLength) return Number.POSITIVE_INFINITY
   return at + LENGTH_BYTES + view.getUint32(at)
 }
 
-function refuseGrpc(id: string): GatewayError {
+function rejectGrpc(id: string): GatewayError {
   const accept = 'application/json, application/protobuf'
-  const detail = `frames of gRPC need HTTP/2 (--listener=node), or application/grpc-web; else send the message itself, as ${accept.replace(',', ' or')}`
+  const detail = `gRPC frames require HTTP/2 (--listener=node) or application/grpc-web; otherwise send the message itself, as ${accept.replace(',', ' or')}`
   return new GatewayError(id, 415, detail, { headers: ['accept', accept] })
 }

@@ -2,7 +2,7 @@ import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { quote } from './bad-request.ts'
 import { parseParameters, skipToken } from './parameters.ts'
 
-/** What the gateway does with a body. */
+/** Format of a request body. */
 export type BodyKind = 'json' | 'protobuf' | 'form' | 'multipart'
 
 /** A media type (RFC 9110 §8.3.1). */
@@ -15,14 +15,14 @@ export interface MediaType {
   readonly boundary: string
 }
 
-/** How a request body is to be read. */
+/** A media type and the format of its body. */
 export interface RequestType extends MediaType {
   readonly kind: BodyKind
 }
 
-/** What forms of web pages come as, and whatever a command-line tool is not told the type of. */
+/** Type of forms of web pages, and default of command-line tools. */
 export const FORM = 'application/x-www-form-urlencoded'
-/** The media types a request may have. */
+/** Supported media types. */
 const KINDS: ReadonlyMap<string, BodyKind> = new Map([
   ['application/json', 'json'],
   ['application/json-rpc', 'json'],
@@ -37,7 +37,7 @@ const KINDS: ReadonlyMap<string, BodyKind> = new Map([
   ['multipart/form-data', 'multipart'],
 ])
 
-/** What to do about JSON that came as a form. */
+/** Hint for JSON that was sent as a form. */
 export const ADD_JSON_TYPE = "add -H 'content-type: application/json'"
 
 const ACCEPTED =
@@ -46,7 +46,7 @@ const ACCEPTED =
 const JSON_TYPE: RequestType = { type: 'application/json', charset: '', boundary: '', kind: 'json' }
 
 /**
- * How a body with this `Content-Type` is read; without one it is JSON.
+ * Selects the format of a body by its `Content-Type`; without one it is JSON.
  *
  * | media type | read as |
  * |---|---|
@@ -55,16 +55,16 @@ const JSON_TYPE: RequestType = { type: 'application/json', charset: '', boundary
  * | `application/x-www-form-urlencoded` | form |
  * | `multipart/form-data` | form with files |
  *
- * Some of these types stand for an envelope around the request: `openEnvelope`.
+ * Some of these types imply an envelope around the request: `unwrapEnvelope`.
  *
- * @throws {GatewayError} 415, with the types there are in `Accept` (RFC 9110 §15.5.16), for any other type, a malformed
+ * @throws {GatewayError} 415, with the supported types in `Accept` (RFC 9110 §15.5.16), for any other type, a malformed
  *   one, and text that is not UTF-8.
  */
 export function toRequestType(
   contentType: string | undefined,
   id: string = GATEWAY_ID,
 ): RequestType {
-  // Nearly all requests: no look at the letters, and nothing new.
+  // Fast path for nearly all requests, without parsing or allocation.
   if (contentType === undefined || contentType === '' || contentType === 'application/json')
     return JSON_TYPE
   const media = parseMediaType(contentType)
@@ -77,9 +77,9 @@ export function toRequestType(
 }
 
 /**
- * Refuses a body in a coding such as gzip: nothing here undoes one (RFC 9110 §8.4).
+ * Rejects a body with a content coding such as gzip, because the gateway decodes none (RFC 9110 §8.4).
  *
- * @throws {GatewayError} 415, with what there is in `Accept-Encoding` (RFC 9110 §12.5.3).
+ * @throws {GatewayError} 415, with `Accept-Encoding` (RFC 9110 §12.5.3).
  */
 export function rejectContentCoding(
   contentEncoding: string | undefined,
@@ -87,7 +87,7 @@ export function rejectContentCoding(
 ): void {
   if (contentEncoding === undefined || contentEncoding === '') return
   if (contentEncoding.toLowerCase() === 'identity') return
-  const detail = `request body must come without content coding, got ${quote(contentEncoding)}`
+  const detail = `request body must not have a content coding, got ${quote(contentEncoding)}`
   throw new GatewayError(id, 415, detail, { headers: ['accept-encoding', 'identity'] })
 }
 
@@ -96,7 +96,7 @@ export function isUtf8Charset(charset: string): boolean {
   return charset === '' || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii'
 }
 
-/** Takes a `Content-Type` apart, in time linear to its length; undefined when it is malformed or names a parameter twice. */
+/** Parses a `Content-Type` in linear time; undefined when it is malformed or repeats a parameter. */
 export function parseMediaType(text: string): MediaType | undefined {
   const slash = skipToken(text, 0)
   const end = skipToken(text, slash + 1)

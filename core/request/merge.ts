@@ -7,8 +7,8 @@ import { skipBlanks, skipValue, visitMembers } from './json/json-text.ts'
 import { decodeUtf8 } from './utf8.ts'
 
 /**
- * Fields of two sources in one object: where both name one, `winner` has it. Objects are merged, lists are not
- * (RFC 7396). Neither is changed.
+ * Merges fields; those of `winner` take precedence. Objects are merged recursively, lists are not (RFC 7396). Does not change
+ * the arguments.
  */
 export function mergeFields(base: Fields, winner: Fields): Fields {
   const merged: Fields = createNullProto()
@@ -22,20 +22,19 @@ export function mergeFields(base: Fields, winner: Fields): Fields {
   return merged
 }
 
-/** Text to be put in at a position. */
+/** Text to insert at a position. */
 interface Insertion {
   readonly at: number
   readonly text: string
 }
 
 /**
- * A JSON body with the members of `base` that it does not name itself: the body wins, objects within it are merged
- * likewise (RFC 7396 but for its removal by null, which has no use where nothing is stored). A `null` in the body is a value
- * that was given, and stays.
+ * Adds the members of `base` that a JSON body lacks: the body takes precedence, objects are merged recursively (RFC 7396 without
+ * removal by null: a `null` in the body is a value).
  *
- * What the body holds stays as it is written, to the digit.
+ * The text of the body is preserved, so that numbers keep all digits.
  *
- * @throws {GatewayError} 400 as `parseJson`, and for a body that is no object where `base` has members.
+ * @throws {GatewayError} 400 as `parseJson`, and for a body that is not an object when `base` has members.
  */
 export function mergeJson(
   base: JsonObject,
@@ -47,7 +46,7 @@ export function mergeJson(
   const open = skipBlanks(text, 0)
   if (text[open] !== '{') {
     if (Object.keys(base).length === 0) return text
-    const detail = `request body must be a JSON object beside fields of query or path, got ${quote(text)}`
+    const detail = `request body must be a JSON object to be merged with fields of query or path, got ${quote(text)}`
     throw badRequest(id, detail)
   }
   const insertions: Insertion[] = []
@@ -62,11 +61,11 @@ export function mergeJson(
   return merged + text.slice(done)
 }
 
-/** Notes what the object at `open` lacks of `base`; returns the position behind it. */
+/** Collects the members of `base` that the object at `open` lacks; returns the end of the object. */
 function addMissing(text: string, open: number, base: JsonObject, insertions: Insertion[]): number {
-  const given = new Set<string>()
+  const present = new Set<string>()
   const end = visitMembers(text, open, (name, start) => {
-    given.add(name)
+    present.add(name)
     const below = Object.hasOwn(base, name) ? base[name] : undefined
     return text[start] === '{' && isObject(below)
       ? addMissing(text, start, below, insertions)
@@ -74,11 +73,11 @@ function addMissing(text: string, open: number, base: JsonObject, insertions: In
   })
   let added = ''
   for (const name of Object.keys(base)) {
-    if (given.has(name)) continue
+    if (present.has(name)) continue
     if (added !== '') added += ','
     added += `${JSON.stringify(name)}:${JSON.stringify(base[name])}`
   }
-  if (added !== '') insertions.push({ at: open + 1, text: given.size > 0 ? `${added},` : added })
+  if (added !== '') insertions.push({ at: open + 1, text: present.size > 0 ? `${added},` : added })
   return end
 }
 

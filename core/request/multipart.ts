@@ -5,10 +5,10 @@ import { isUtf8Charset, parseMediaType } from './media-type.ts'
 import { parseParameters, skipToken } from './parameters.ts'
 import { decodeUtf8 } from './utf8.ts'
 
-/** Most bytes of one part's header. */
+/** Maximum size of the header of a part. */
 const MAX_HEADER_BYTES = 8192
 
-/** RFC 2046 §5.1.1: 1 to 70 characters, the last one no blank. */
+/** RFC 2046 §5.1.1: 1 to 70 characters, the last one not a space. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
 /** Encodings that change nothing. */
 const IDENTITY = new Set(['7bit', '8bit', 'binary'])
@@ -18,21 +18,21 @@ const LF = 0x0a
 const DASH = 0x2d
 const PART_HEADER_END = Buffer.from('\r\n\r\n')
 
-/** What one part's header says. */
+/** Parsed header of a part. */
 interface PartHeader {
   readonly name: string
   readonly isFile: boolean
 }
 
 /**
- * A body of type `multipart/form-data` (RFC 7578) as a nested object: `FieldTree` says how names nest. Fields are text,
- * files (parts with a file name) are bytes of the body itself, which `coerce` turns into Base64.
+ * Parses a body of type `multipart/form-data` (RFC 7578) into a nested object; `FieldTree` defines how names nest. Fields are
+ * text, files (parts with a file name) are views of the body, which `coerce` converts to Base64.
  *
- * Own code, since the body is all there: the libraries looked at (busboy, its fork of fastify, remix's) read streams, and
- * pass over parts that are malformed, have no name, or begin with something like a boundary. Here nothing is passed over but
- * what RFC 2046 §5.1.1 says: what stands before the first and behind the last boundary.
+ * Does not use a library, because the body is complete: those evaluated (busboy, its fork of fastify, remix's) read streams, and
+ * skip parts that are malformed, have no name, or begin with a boundary-like line. This parser skips only the preamble and the
+ * epilogue (RFC 2046 §5.1.1).
  *
- * @param boundary the parameter of the content type.
+ * @param boundary parameter of the content type.
  * @throws {GatewayError} 400 for a malformed body, more than 256 parts, a part header above 8 KiB, and names as `FieldTree`.
  */
 export function parseMultipart(
@@ -45,10 +45,10 @@ export function parseMultipart(
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
   const tree = new FieldTree('form field', id)
   const delimiter = Buffer.from(`\r\n--${boundary}`)
-  // At the very begin the boundary needs no line end before it.
+  // At the start of the body the boundary needs no line end before it.
   const atBegin = bytes.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2))
   const first = atBegin ? -2 : bytes.indexOf(delimiter)
-  if (first === -1) throw malformed(id, `it holds no boundary ${quote(boundary)}`)
+  if (first === -1) throw malformed(id, `it contains no boundary ${quote(boundary)}`)
   let at = first + delimiter.length
   for (let count = 1; ; count++) {
     if (bytes[at] === DASH && bytes[at + 1] === DASH) {
@@ -64,7 +64,7 @@ export function parseMultipart(
     }
     const { name, isFile } = parseHeader(bytes.subarray(start, headerEnd), count, id)
     const contentStart = headerEnd + PART_HEADER_END.length
-    // The line end before a boundary belongs to it: of an empty part to the header as well.
+    // The line end before a boundary belongs to the boundary; in an empty part it also ends the header.
     const contentEnd = bytes.indexOf(delimiter, contentStart - 2)
     if (contentEnd < 0) throw malformed(id, `the end of part ${count} is missing`)
     const content = bytes.subarray(contentStart, Math.max(contentStart, contentEnd))
@@ -73,7 +73,7 @@ export function parseMultipart(
   }
 }
 
-/** Behind a boundary: blanks, and the line end, which the last one may lack. */
+/** Skips spaces and the line end after a boundary, which is optional after the last one. */
 function checkLineEnd(bytes: Buffer, at: number, isLast: boolean, id: string): number {
   let i = at
   while (bytes[i] === 0x20 || bytes[i] === 0x09) i++
@@ -96,7 +96,8 @@ function parseHeader(bytes: Buffer, part: number, id: string): PartHeader {
     const field = line.slice(0, colon).toLowerCase()
     const value = line.slice(colon + 1).trim()
     if (field === 'content-disposition') {
-      if (header !== undefined) throw malformed(id, `part ${part} has two Content-Dispositions`)
+      if (header !== undefined)
+        throw malformed(id, `part ${part} has several Content-Disposition headers`)
       header = parseDisposition(value)
       if (header === undefined) {
         throw malformed(

@@ -1,17 +1,17 @@
 /** RFC 9110 §5.6.2. */
 const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y
 
-/** Position behind the token that begins at `at`; `at` when there is none. */
+/** Returns the end of the token at `at`; `at` when there is none. */
 export function skipToken(text: string, at: number): number {
   TOKEN.lastIndex = at
   return TOKEN.test(text) ? TOKEN.lastIndex : at
 }
 
 /**
- * Parameters of a field's value from `at` to its end: `; name=token; name="quoted"` (RFC 9110 §5.6.6), names in lower case.
- * Undefined when they are malformed or one is named twice.
+ * Parses the parameters of a header value from `at` to its end: `; name=token; name="quoted"` (RFC 9110 §5.6.6), names in
+ * lower case. Undefined when they are malformed or one is repeated.
  *
- * A backslash escapes quotes and itself; before anything else it is a backslash, as browsers send those of file names.
+ * A backslash escapes quotes and itself; otherwise it is literal, as browsers send it in file names.
  */
 export function parseParameters(text: string, at: number): Map<string, string> | undefined {
   const parameters = new Map<string, string>()
@@ -19,7 +19,7 @@ export function parseParameters(text: string, at: number): Map<string, string> |
   while (i < text.length) {
     if (text[i] !== ';') return undefined
     i = skipBlanks(text, i + 1)
-    // Empty ones are allowed.
+    // Empty parameters are allowed.
     if (i === text.length || text[i] === ';') continue
     const nameEnd = skipToken(text, i)
     const name = text.slice(i, nameEnd).toLowerCase()
@@ -34,7 +34,7 @@ export function parseParameters(text: string, at: number): Map<string, string> |
   return parameters
 }
 
-/** Position behind the quoted string that begins at `at`; `at` when it does not end, or holds a control character. */
+/** Returns the end of the quoted string at `at`; `at` when it is unterminated or contains a control character. */
 function skipQuoted(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     const char = text[i]!

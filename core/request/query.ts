@@ -3,14 +3,14 @@ import { badRequest, quote } from './bad-request.ts'
 import { type Fields, FieldTree, MAX_FIELDS } from './fields.ts'
 
 /**
- * Splits a query (without its `?`) into name, value, name, value…, in the order sent, both decoded.
+ * Parses a query (without its `?`) into name, value, name, value…, in the order sent, both decoded.
  *
- * As forms are written (WHATWG URL, application/x-www-form-urlencoded): `&` parts, `+` is a blank, empty
- * parts are nothing. A part without `=` has the empty value.
+ * Follows WHATWG URL, application/x-www-form-urlencoded: `&` separates pairs, `+` is a space, empty pairs are ignored. A pair
+ * without `=` has an empty value.
  *
- * @param what what a pair is called in errors.
- * @throws {GatewayError} 400 for more than 256 parts, empty ones counted; for a percent sign that encodes no
- *   UTF-8; for an empty name. What follows the fault is not read.
+ * @param what kind of pair, for errors.
+ * @throws {GatewayError} 400 for more than 256 pairs, including empty ones; for percent-encoding that is not UTF-8; for an empty
+ *   name. Stops at the first error.
  */
 export function parsePairs(
   text: string,
@@ -23,8 +23,7 @@ export function parsePairs(
   for (let start = 0; start < text.length; ) {
     let end = text.indexOf('&', start)
     if (end < 0) end = text.length
-    if (++count > MAX_FIELDS)
-      throw badRequest(id, `there must not be more than ${MAX_FIELDS} ${what}s`)
+    if (++count > MAX_FIELDS) throw badRequest(id, `expected at most ${MAX_FIELDS} ${what}s`)
     if (end > start) {
       const part = text.slice(start, end)
       const equals = part.indexOf('=')
@@ -43,7 +42,7 @@ export function parsePairs(
 }
 
 /**
- * A query as a nested object; `FieldTree` says how names nest.
+ * Parses a query into a nested object; `FieldTree` defines how names nest.
  *
  * @throws {GatewayError} 400, as {@link parsePairs} and `FieldTree`.
  */
@@ -51,7 +50,7 @@ export function parseQuery(query: string, id: string = GATEWAY_ID): Fields {
   return nestPairs(parsePairs(query, 'query parameter', id), 'query parameter', id)
 }
 
-/** Pairs, name, value, name, value…, as a nested object. */
+/** Builds a nested object from name, value, name, value… */
 export function nestPairs(pairs: readonly string[], what: string, id: string): Fields {
   const tree = new FieldTree(what, id)
   for (let i = 0; i < pairs.length; i += 2) tree.add(pairs[i]!, pairs[i + 1]!)

@@ -9,28 +9,27 @@ import { mergeFields, mergeJson } from './merge.ts'
 import { parseMultipart } from './multipart.ts'
 import { nestPairs, parseQuery } from './query.ts'
 
-/** What an HTTP request says to an endpoint, and where. */
+/** Parts of an HTTP request that make up the request of an endpoint. */
 export interface RequestParts {
   /** Variables of the path, decoded: name, value, name, value… */
   readonly variables: readonly string[]
   /** As received, without the `?`. */
   readonly query: string
-  /** Of the body. */
+  /** Content type of the body. */
   readonly type: RequestType
   /** Empty: none. */
   readonly body: Uint8Array
-  /** Of the endpoint's requests, where it is known. */
+  /** Shape of the endpoint's requests, if it is known. */
   readonly shape: Shape | undefined
 }
 
 /**
- * The request an endpoint gets: variables of the path, query and body in one document. The query wins over the path, the
- * body over both; forms become JSON, a request that says nothing is `{}`.
+ * Merges path variables, query and body into the request of an endpoint. The query takes precedence over the path, the body over
+ * both; forms become JSON, an empty request is `{}`.
  *
- * The body itself, the same bytes and unread, where there is nothing to add to it; otherwise text, which is JSON whatever
- * the type was.
+ * Returns the unread bytes of the body if there is nothing to add; otherwise JSON text, whatever the content type was.
  *
- * @throws {GatewayError} 400 when a part is malformed or does not fit the shape, and for a protobuf body beside a query or
+ * @throws {GatewayError} 400 when a part is malformed or does not match the shape, and for a protobuf body with a query or
  *   variables, which cannot be merged.
  */
 export function toRequestDocument(
@@ -43,7 +42,7 @@ export function toRequestDocument(
   if (kind === 'protobuf' && body.length > 0) {
     throw badRequest(
       id,
-      `query and path fields need a JSON body to be merged with, got ${type.type}`,
+      `query and path fields require a JSON body to be merged with, got ${type.type}`,
     )
   }
   if (kind === 'json' && isBare) return body.length > 0 ? body : '{}'

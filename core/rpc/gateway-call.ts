@@ -247,9 +247,5 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
 const EMPTY = new Uint8Array(0)
 
 function tooLarge(service: string): GatewayError {
-  return new GatewayError(
-    service,
-    413,
-    `request body exceeds the limit of ${BODY_MAX_BYTES} bytes`,
-  )
+  return new GatewayError(service, 413, `request body exceeds the limit of ${BODY_MAX_BYTES} bytes`)
 }

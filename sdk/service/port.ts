@@ -3,7 +3,7 @@ import { compileChain } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { Gateway } from '../../core/gateway.ts'
-import { compilePages, rejectOrigin } from '../../core/http/origin-policy.ts'
+import { compileOriginPolicy, rejectOrigin } from '../../core/http/origin-policy.ts'
 import type { CreateListener, Listener } from '../../core/listener/listener.ts'
 import { chooseProtocol } from '../../core/listener/websocket/handshake.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
@@ -61,7 +61,7 @@ const LOOK_MS = 10
  */
 export async function openServicePort(options: ServicePortOptions): Promise<ServicePort> {
   const { address, id, dispatch, log, limits, origins } = options
-  const isAllowed = compilePages(origins)
+  const isAllowed = compileOriginPolicy(origins)
   const connections = new Set<ServerConnection>()
   let leaving = false
 
@@ -109,7 +109,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
       maxConnections: limits.maxConnections ?? Number.POSITIVE_INFINITY,
       maxClientSockets: limits.maxClientSockets ?? Number.POSITIVE_INFINITY,
       maxMessageBytes: MESSAGE_MAX_BYTES,
-      internalFields: true,
+      internalHeaders: true,
       handle: gateway.handle,
     })
   } catch (error) {

@@ -212,7 +212,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
   )
 
   t.test('passes headers reserved for the gateway to a service behind the gateway', async (t) => {
-    const { port, served } = await openListener(t, create, ok, { internalFields: true })
+    const { port, served } = await openListener(t, create, ok, { internalHeaders: true })
     const client = new RawClient(port)
     const fields =
       'Mx-Account: root\r\nMx-Namespace: shop\r\nMx_Account: x\r\nConnection: Mx-Account\r\nMx-: 1\r\n'

@@ -692,8 +692,8 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     } finally {
       mock.timers.reset()
     }
-    t.strictSame(recorder.ends, ['1013 held back for too long'])
-    t.equal(await end, '1013 held back for too long')
+    t.strictSame(recorder.ends, ['1013 paused for too long'])
+    t.equal(await end, '1013 paused for too long')
     await gateway.idle()
   })
 
@@ -755,7 +755,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const reply = await fetch(`http://127.0.0.1:${server.port}/`)
     t.equal(reply.status, 426)
     t.equal(reply.headers.get('upgrade'), 'websocket')
-    t.match(await reply.json(), { Code: 426, Detail: 'a WebSocket is expected here' })
+    t.match(await reply.json(), { Code: 426, Detail: 'a WebSocket handshake is required' })
     const { ends, messages } = server.recorders[0]!
     t.strictSame([ends, messages], [[], []])
   })

@@ -165,7 +165,10 @@ t.test('a stage that never answers costs 504, unless it has begun to answer', as
   const silent = serve({ path: '/silent' })
   await until(() => silent.finished)
   t.equal(silent.status, 504)
-  t.match(JSON.parse(silent.body), { Id: 'app', Detail: 'no stage answered in time' })
+  t.match(JSON.parse(silent.body), {
+    Id: 'app',
+    Detail: 'gateway timeout: no response within 100 ms',
+  })
   t.equal(begun.finished, false)
   for (const finish of late.values()) finish()
   t.notMatch(silent.body, /late/, 'what it says later is ignored')

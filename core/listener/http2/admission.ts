@@ -3,20 +3,20 @@ import { countBuffered, type RequestBuffer } from '../../limits/request-buffers.
 import { type UnreadBody, unwatchUnread, watchUnread } from '../unread-bodies.ts'
 
 /**
- * Requests over HTTP/2 that begin in one tick of the event loop, of all connections together. A tick may bring those of hundreds of
- * connections, each with 128 of them, and serves nothing else until all have begun.
+ * HTTP/2 requests that may start in one tick of the event loop, of all connections together. A tick may receive 128 requests of each
+ * of hundreds of connections, and would serve nothing else until all have started.
  */
 const TICK_REQUESTS = 64
-/** Requests of one client that wait to begin; more are rejected with `REFUSED_STREAM`, after which a client may send them again (RFC 9113 §8.7). */
+/** Requests of one client that wait to start; more are rejected with `REFUSED_STREAM`, which allows clients to retry (RFC 9113 §8.7). */
 const WAITING_MAX = 1024
 
-/** Requests that wait to begin, by client. */
+/** Requests that wait to start, by client. */
 const lanes = new Map<string, Set<WaitingRequest>>()
 let begun = 0
 let isScheduled = false
 
 /**
- * Begins a request in this tick of the event loop, or in a later one if too many begin in this one. Clients take turns.
+ * Starts a request in this tick of the event loop, or in a later one if too many start in this one. Round-robin across clients.
  *
  * @param client network of the client.
  */
@@ -48,7 +48,7 @@ function nextTurn(): void {
   begun = 0
   while (begun < TICK_REQUESTS && lanes.size > 0) {
     const [client, lane] = lanes.entries().next().value!
-    // To the end of the row.
+    // To the end of the queue.
     lanes.delete(client)
     const [first] = lane
     first?.start()
@@ -58,7 +58,7 @@ function nextTurn(): void {
   if (begun > 0) schedule()
 }
 
-/** A request that waits to begin. Its body, as far as the library buffers it, counts as buffered. */
+/** A request that waits to start. The part of its body that the library buffers counts as buffered. */
 class WaitingRequest implements RequestBuffer, UnreadBody {
   bufferedBytes = 0
   readonly isCuttable = true
@@ -71,7 +71,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
     this.#begin = begin
     this.#lane = lane
     stream.on('error', () => {})
-    // A request that its client takes back needs no turn, and counts at once.
+    // A request that its client cancels does not start, and counts at once.
     stream.on('close', () => this.start())
     watchUnread(this)
   }
@@ -83,7 +83,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
   refuse(): void {
     this.#leave()
     this.#stream.close(constants.NGHTTP2_REFUSED_STREAM)
-    // Bytes that nobody reads would keep the stream.
+    // Unread bytes would keep the stream open.
     this.#stream.resume()
   }
 
@@ -95,7 +95,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
     this.refuse()
   }
 
-  /** @returns whether it still waited. */
+  /** @returns whether it was still waiting. */
   #leave(): boolean {
     unwatchUnread(this)
     countBuffered(this, 0)

@@ -13,15 +13,15 @@ import { Http2Exchange } from './exchange.ts'
 import { readHttp2Head } from './request.ts'
 
 /**
- * Requests that a client may take back before they are answered: so many at once, and so many a second from then on. Each has begun
- * to cost a backend work, and counts as none of the streams that are open (CVE-2023-44487).
+ * Requests that a client may cancel before their response: as a burst, and per second after it. A canceled request has already cost a
+ * backend work, and does not count as an open stream (rapid reset, CVE-2023-44487).
  */
 const RESETS_MAX = 200
 const RESETS_PER_SECOND = 20
-/** How long a client may take to close after `GOAWAY` and the last reply. */
+/** How long a client may take to close after `GOAWAY` and the last response. */
 const FAREWELL_TIMEOUT_MS = 10_000
 
-/** What the connections of a listener share. */
+/** Shared by the connections of a listener. */
 export interface Http2Serving {
   readonly guard: RequestValidator
   readonly secure: boolean
@@ -30,17 +30,17 @@ export interface Http2Serving {
   readonly keepAliveMs: number
 }
 
-/** One client connection on node:http2 (RFC 9113): its requests are served side by side. */
+/** A client connection on node:http2 (RFC 9113): its requests are served concurrently. */
 export class Http2Connection {
-  /** IP address of the other end; IPv4 also where it came as a mapped address. */
+  /** Peer IP address; a mapped address as IPv4. */
   readonly address: string
   readonly #session: ServerHttp2Session
   readonly #socket: Socket
   readonly #serving: Http2Serving
-  /** What its requests say of the client's certificate, name, value, name, value… */
+  /** Headers with the client certificate: name, value, name, value… */
   readonly #clientCert: readonly string[]
   readonly #exchanges = new Set<Http2Exchange>()
-  /** `clock.nowMs` by when a request must have come, or the client closed after the farewell. */
+  /** `clock.nowMs` by which a request must arrive, or the client must close after `GOAWAY`. */
   #idleUntilMs = clock.nowMs + HEADER_TIMEOUT_MS
   /** The next request is the last. */
   #leaving = false
@@ -59,13 +59,13 @@ export class Http2Connection {
     const serve = (stream: ServerHttp2Stream, _: object, flags: number, rawHeaders: string[]) =>
       beginFairly(client, stream, () => this.#serve(stream, flags, rawHeaders))
     session.on('stream', serve)
-    // A client that speaks the protocol may keep the connection in reserve.
+    // A client that completed the HTTP/2 handshake may keep the connection idle.
     session.once('remoteSettings', () => {
       this.#idleUntilMs = clock.nowMs + serving.keepAliveMs
     })
   }
 
-  /** For the exchange: it is done. */
+  /** For the exchange: it has ended. */
   finished(x: Http2Exchange): void {
     this.#exchanges.delete(x)
     if (this.#exchanges.size > 0) return
@@ -73,7 +73,7 @@ export class Http2Connection {
     this.#idleUntilMs = clock.nowMs + waitMs
   }
 
-  /** For the exchange: the client took its request back. */
+  /** For the exchange: the client canceled its request. */
   wasReset(): void {
     const { nowMs } = clock
     const paid = ((nowMs - this.#resetsMs) / 1000) * RESETS_PER_SECOND
@@ -82,12 +82,12 @@ export class Http2Connection {
     if (this.#resets <= RESETS_MAX) return
     const session = this.#session
     if (session.closed || session.destroyed) return
-    // What is under way may have been meant: it is served, and nothing after it.
+    // Requests in flight may be legitimate: they are served, but no further ones.
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
     this.drain()
   }
 
-  /** For the exchange: the fields of a request's trailer that may go on. */
+  /** For the exchange: the trailers of a request that may be forwarded. */
   readTrailers(rawHeaders: readonly string[]): HeaderList {
     const { guard } = this.#serving
     guard.reset()
@@ -95,7 +95,7 @@ export class Http2Connection {
     return guard.headers
   }
 
-  /** Takes no more requests, which the client is told with the last one that was taken (RFC 9113 §6.8); closes after the last reply. An idle one that is kept takes one more. */
+  /** Accepts no more requests and sends `GOAWAY` with the last accepted one (RFC 9113 §6.8); closes after the last response. An idle connection that stays open accepts one more. */
   drain(keepIdle = false): void {
     if (keepIdle && this.#exchanges.size === 0) {
       this.#leaving = true
@@ -110,18 +110,18 @@ export class Http2Connection {
     this.#session.destroy()
   }
 
-  /** Ends what has taken too long. */
+  /** Ends requests and connections that exceed a time limit. */
   sweep(nowMs: number): void {
     for (const x of this.#exchanges) x.sweep(nowMs)
     if (this.#exchanges.size > 0 || nowMs < this.#idleUntilMs) return
-    // The library waits for ever for a client to close its half.
+    // The library would wait for ever for the client to close its half.
     if (this.#session.closed) this.#socket.destroy()
     else this.drain()
   }
 
   #serve(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
     if (stream.closed || stream.destroyed) {
-      // Taken back in the same breath.
+      // Canceled in the same tick.
       stream.on('error', () => {})
       this.wasReset()
       return

@@ -15,15 +15,15 @@ import type { ServerSocket } from '../websocket/session.ts'
 import type { Http2Connection } from './connection.ts'
 import type { Http2Request } from './request.ts'
 
-/** What of a long reply is handed over at a time: whoever takes that much is not stalled. */
+/** Part of a long response that is written at a time: a client that reads that much is not stalled. */
 const PIECE_BYTES = 64 * 1024
 
-/** Of a connection so many replies may wait at a time: together they are as free as one of another protocol. */
+/** Responses of a connection that may be pending: together they use as much memory as one of another protocol. */
 const LONG_BYTES = LONG_REPLY_BYTES / STREAMS_MAX
 
 const EMPTY = new Uint8Array(0)
 
-/** One request on node:http2, which is one stream of its connection (RFC 9113 §8.1). */
+/** A request on node:http2: one stream of its connection (RFC 9113 §8.1). */
 export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody {
   readonly #connection: Http2Connection
   readonly #stream: ServerHttp2Stream
@@ -31,19 +31,19 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
   #expecting: boolean
   #requestTrailers: HeaderList | undefined = undefined
   #replyTrailers: HeaderList | undefined = undefined
-  /** Trailers are yet to be handed over. */
+  /** Trailers are to be sent. */
   #trailing = false
   /** Body bytes announced to the client; -1: unknown. */
   #length = -1
-  /** What the client has yet to take of a long reply. */
+  /** Rest of a long response that was not written yet. */
   #rest: Uint8Array | undefined = undefined
-  /** The request body is read, not held back by its consumer. */
+  /** The request body is read, not paused by its consumer. */
   #reading = false
   /** Bytes of the request body that the library buffers, as counted. */
   #unreadBytes = 0
-  /** The client takes no more of the reply at the moment. */
+  /** The client currently reads nothing of the response. */
   #blocked = false
-  /** `clock.nowMs` by when the client must have taken some of the reply; 0: it is not its turn. */
+  /** `clock.nowMs` by which the client must have read more of the response; 0: nothing is pending. */
   #deadlineMs = 0
 
   constructor(
@@ -61,7 +61,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     this.#takesTrailers = takesTrailers
     this.#expecting = expecting
     this.malformed = malformed
-    // For HEAD the library ends its side before there is a reply.
+    // For HEAD the library ends its side before the response.
     stream.on('finish', () => this.answered && this.finish())
     stream.on('aborted', () => this.#closed())
     stream.on('close', () => this.#closed())
@@ -81,7 +81,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     return this.#requestTrailers
   }
 
-  get isOver(): boolean {
+  get isDone(): boolean {
     return this.finished || this.bodyDone
   }
 
@@ -93,7 +93,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     return this.#connection.address
   }
 
-  /** For the connection, once the exchange was handed over: begins to read the body. */
+  /** For the connection, once the exchange has started: begins to read the body. */
   receiveBody(): void {
     const stream = this.#stream
     if (this.bodyDone || this.malformed !== undefined) return
@@ -104,24 +104,24 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
       this.receive(chunk, false)
     })
     stream.on('end', () => {
-      // For HEAD the library tells a body that was broken off by its end alone: its own side had ended already.
+      // For HEAD the library reports an incomplete body only by `end`: its own side has already ended.
       if (stream.closed && !this.answered) return this.#closed()
       this.receive(EMPTY, true)
       uploads.unwatch(this)
     })
     this.#reading = true
-    // From the head on: empty and padded DATA frames are no progress.
+    // From the head on: empty and padded DATA frames are not progress.
     uploads.watch(this)
   }
 
-  /** For the connection, every now and then: ends the stream when its client has taken none of the reply for too long. */
+  /** For the connection, periodically: ends the stream when its client has read nothing of the response for too long. */
   sweep(nowMs: number): void {
     if (this.#deadlineMs === 0 || nowMs < this.#deadlineMs) return
     this.giveUp(new GatewayError(GATEWAY_ID, 408, 'Timeout: the client did not read the response.'))
   }
 
   override attach(peer: Peer): void {
-    // Not before someone wants the body: a request that is refused costs the client no upload.
+    // Only when the body is read: a rejected request costs the client no upload.
     if (this.#expecting && !this.answered) {
       this.#expecting = false
       if (!this.#stream.closed) this.#stream.additionalHeaders({ ':status': 100 })
@@ -144,7 +144,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     unwatchUnread(this)
     this.#deadlineMs = 0
     const stream = this.#stream
-    // The reply is complete without the rest of the body (RFC 9113 §8.1).
+    // The response is complete without the rest of the request body (RFC 9113 §8.1).
     if (!this.bodyDone) uploads.unwatch(this)
     if (!this.bodyDone && !this.aborted) {
       const close = () => stream.close(constants.NGHTTP2_NO_ERROR)
@@ -152,23 +152,23 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
       if (this.#trailing) stream.once('wantTrailers', () => setImmediate(close))
       else setImmediate(close)
     }
-    // Bytes that nobody reads would keep the stream.
+    // Unread bytes would keep the stream open.
     stream.resume()
     this.#connection.finished(this)
   }
 
   override send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     const isRefused = !this.answered && !mayWait(body, LONG_BYTES)
-    // Which is short.
+    // The error is short.
     if (isRefused) this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
     else super.send(status, headers, body)
   }
 
   protected transmit(body: string | Uint8Array): void {
-    // As a copy: a reply from upstream lies in memory that the next read overwrites.
+    // Copied: the next read overwrites the memory of an upstream response.
     const bytes = Buffer.from(body as Uint8Array)
     const isEmpty = bytes.length === 0 || this.#isBodyless()
-    // Whose headers end it needs no length, and may be one whose headers are its trailers.
+    // A response that ends with its headers needs no length, and may be gRPC's Trailers-Only.
     const length = bytes.length === 0 && this.method !== 'HEAD' ? -1 : bytes.length
     if (!this.#respond(length, { endStream: isEmpty })) return
     if (isEmpty) return this.finish()
@@ -216,7 +216,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
 
   protected transmitEnd(trailers?: HeaderList): void {
     if (this.#isBodyless()) return
-    // A reply shorter than announced must not look complete.
+    // A response shorter than announced must not appear complete.
     if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
     this.#replyTrailers = trailers
     this.#stream.end()
@@ -275,13 +275,13 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     this.#block()
   }
 
-  /** The client is to take what has been handed over. */
+  /** Starts the timeout for what was written. */
   #block(): void {
     this.#blocked = this.#stream.writableLength > 0
     this.#watchStall()
   }
 
-  /** Limits how long the client may take none of the reply. */
+  /** Limits how long the client may read nothing of the response. */
   #watchStall(): void {
     this.#deadlineMs = this.#blocked && !this.finished ? clock.nowMs + STALL_TIMEOUT_MS : 0
   }
@@ -292,7 +292,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     return this.method === 'HEAD' || status === 204 || status === 205 || status === 304
   }
 
-  /** Sends the headers of the reply. False: the client is gone. */
+  /** Sends the response headers. False: the client disconnected. */
   #respond(length: number, options: { endStream?: boolean; waitForTrailers?: boolean }): boolean {
     const stream = this.#stream
     if (stream.closed || stream.destroyed) return false
@@ -319,7 +319,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
   }
 }
 
-/** Fields as the library takes them. Of those that are lists, repeats are joined where it refuses them. */
+/** Converts headers for the library. Joins repeated list headers that it rejects. */
 function toFields(list: HeaderList | undefined, joins = false): OutgoingHttpHeaders {
   const fields: OutgoingHttpHeaders = Object.create(null)
   const flat = list?.flat ?? []
@@ -327,10 +327,10 @@ function toFields(list: HeaderList | undefined, joins = false): OutgoingHttpHead
     const name = flat[i]!
     const value = flat[i + 1]!
     const before = fields[name]
-    // Of the connection in HTTP/1.1, and malformed here (RFC 9113 §8.2.2).
+    // Connection-specific in HTTP/1.1, malformed in HTTP/2 (RFC 9113 §8.2.2).
     if (name === 'upgrade' || name === 'http2-settings') continue
     if (before === undefined) fields[name] = value
-    // The one field whose repeats are no list (RFC 9110 §5.3).
+    // The only header whose repeats are not a list (RFC 9110 §5.3).
     else if (joins && name !== 'set-cookie') fields[name] = `${before}, ${value}`
     else fields[name] = [before as string | string[], value].flat()
   }

@@ -4,10 +4,10 @@ import { clock } from '../../../lib/time/coarse-clock.ts'
 import { STREAMS_MAX } from '../limits.ts'
 import { Http2Connection, type Http2Serving } from './connection.ts'
 
-/** Bytes of a request body a client may send before they are read, of one stream and of all of its connection. */
+/** Flow-control windows for request bodies, of a stream and of a connection. */
 const STREAM_WINDOW_BYTES = 256 * 1024
 const CONNECTION_WINDOW_BYTES = 1024 * 1024
-/** How often connections that have stopped moving are looked for. */
+/** Interval of the check for stalled connections. */
 const SWEEP_MS = 1000
 
 const OPTIONS: ServerOptions = {
@@ -15,25 +15,25 @@ const OPTIONS: ServerOptions = {
     enablePush: false,
     maxConcurrentStreams: STREAMS_MAX,
     initialWindowSize: STREAM_WINDOW_BYTES,
-    // Twice what is answered 431: beyond it the library resets the stream without a word.
+    // Twice the limit for 431: beyond it the library resets the stream without a response.
     maxHeaderListSize: 32 * 1024,
   },
   maxHeaderListPairs: 1024,
-  // Replies that wait for slow clients have a bound of their own, over all connections.
+  // Responses pending for slow clients have a separate limit, for all connections together.
   maxSessionMemory: 1024,
 }
 
-/** The connections of a listener whose clients speak HTTP/2. */
+/** HTTP/2 connections of a listener. */
 export interface Http2 {
-  /** Serves a connection of which nothing has been read, or what has been read was put back. */
+  /** Serves a connection whose bytes are unread or were put back. */
   readonly accept: (socket: Socket) => void
-  /** Takes no more requests; each connection is closed after its last reply. */
+  /** Accepts no more requests; each connection is closed after its last response. */
   readonly drain: (keepIdle?: boolean) => void
   /** Ends all connections at once. */
   readonly close: () => void
 }
 
-/** Serves HTTP/2 with node:http2. Floods of frames are nghttp2's to stop: its bounds on acknowledgements, CONTINUATION and resets. */
+/** Serves HTTP/2 with node:http2. nghttp2 limits floods of frames: acknowledgements, CONTINUATION and resets. */
 export function createHttp2(serving: Http2Serving): Http2 {
   const connections = new Set<Http2Connection>()
   let draining = false
@@ -57,7 +57,7 @@ export function createHttp2(serving: Http2Serving): Http2 {
   return {
     accept(socket) {
       if (socket.destroyed) return
-      // As node:http wants it. Here a client that ends its half has left.
+      // node:http requires half-open connections. Here a client that ends its half has disconnected.
       socket.allowHalfOpen = false
       const session = performServerHandshake(socket, OPTIONS)
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)

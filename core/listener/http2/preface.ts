@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net'
 import { HEADER_TIMEOUT_MS } from '../limits.ts'
 
-/** What a client that knows of HTTP/2 beforehand sends first (RFC 9113 §3.3, §3.4). */
+/** Connection preface of HTTP/2 with prior knowledge (RFC 9113 §3.3, §3.4). */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-/** Tells connections without TLS apart by the first bytes of the client. */
+/** Detects the protocol of connections without TLS by the first bytes of the client. */
 export interface PrefaceReader {
   readonly accept: (socket: Socket) => void
-  /** Closes the connections whose clients have sent nothing that tells. */
+  /** Closes the connections whose protocol is not known yet. */
   readonly drain: () => void
 }
 
 /**
- * Both functions are given a socket as if nothing had been read of it; for HTTP/2 it is paused.
+ * Both functions receive a socket with its bytes put back; for HTTP/2 it is paused.
  *
- * @param timeoutMs from the connection to the last byte that tells, however many come one by one; then it is closed.
+ * @param timeoutMs time limit for the preface, after which the connection is closed.
  */
 export function createPrefaceReader(
   serveHttp1: (socket: Socket) => void,
@@ -28,12 +28,12 @@ export function createPrefaceReader(
     waiting.add(socket)
     const leave = (): void => {
       waiting.delete(socket)
-      socket.off('data', look)
+      socket.off('data', detect)
       socket.off('end', end)
       socket.off('close', leave)
       clearTimeout(timer)
     }
-    const look = (chunk: Buffer): void => {
+    const detect = (chunk: Buffer): void => {
       head = head.length === 0 ? chunk : Buffer.concat([head, chunk])
       const length = Math.min(head.length, PREFACE.length)
       const isHttp2 = head.subarray(0, length).equals(PREFACE.subarray(0, length))
@@ -50,9 +50,9 @@ export function createPrefaceReader(
     }
     // Every error is followed by `close`.
     socket.on('error', () => {})
-    // Not the socket's own timer, which begins anew with every byte.
+    // Not the timer of the socket, which restarts with every byte.
     const timer = setTimeout(end, timeoutMs)
-    socket.on('data', look)
+    socket.on('data', detect)
     socket.on('end', end)
     socket.on('close', leave)
   }

@@ -4,7 +4,7 @@ import { HEADER_MAX_BYTES } from '../limits.ts'
 import { tooLargeHead } from '../node/errors.ts'
 import type { RequestValidator } from '../request-validator.ts'
 
-/** What a head of HTTP/2 says besides what the guard keeps. */
+/** Parts of an HTTP/2 head that the validator does not hold. */
 export interface Http2Request {
   readonly method: string
   readonly path: string
@@ -17,8 +17,8 @@ export interface Http2Request {
 }
 
 /**
- * Reads a head into `guard`, and judges it as one of HTTP/1.1 is, with the rules of RFC 9113 §8.2 and §8.3 on top. What nghttp2 lets
- * through has lower-case names, no field of the connection, and its pseudo fields first and once.
+ * Reads a head into `guard` and validates it as one of HTTP/1.1, with the additional rules of RFC 9113 §8.2 and §8.3. nghttp2 has
+ * already checked that names are lower case, and pseudo-headers first and unique, and rejects connection-specific headers.
  *
  * @param rawHeaders name, value, name, value… as received.
  * @param ended the head is the whole request.
@@ -62,7 +62,7 @@ export function readHttp2Head(
         host = value
         break
       case 'cookie':
-        // In pieces for the sake of compression; whoever is not HTTP/2 knows one only (RFC 9113 §8.2.3).
+        // HTTP/2 clients may split cookies for compression; HTTP/1.1 allows one header (RFC 9113 §8.2.3).
         cookie = cookie === '' ? value : `${cookie}; ${value}`
         break
       case 'te':
@@ -87,11 +87,11 @@ export function readHttp2Head(
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
   const query = mark < 0 ? '' : target.slice(mark + 1)
-  // RFC 9112 §3.2.4: the server as a whole, whatever its paths are.
+  // RFC 9112 §3.2.4: the target is the server as a whole.
   const isWhole = path === '*' && method === 'OPTIONS'
-  let malformed = guard.judge(method, isWhole ? '/' : path, query)
+  let malformed = guard.validate(method, isWhole ? '/' : path, query)
   if (bytes > HEADER_MAX_BYTES) malformed = tooLargeHead()
-  // It has neither path nor scheme (RFC 9113 §8.5).
+  // CONNECT has neither path nor scheme (RFC 9113 §8.5).
   else if (method === 'CONNECT') malformed = rejectMethod(method)
   else if (scheme !== 'http' && scheme !== 'https')
     malformed = refuse(':scheme must be http or https')

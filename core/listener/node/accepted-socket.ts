@@ -9,20 +9,20 @@ import { ABNORMAL, NO_STATUS, PROTOCOL_ERROR, WS_ERRORS } from '../websocket/clo
 import type { TrafficMeter } from '../websocket/limits.ts'
 import type { SocketReceiver } from '../websocket/session.ts'
 
-/** How often is looked whether a client gave a sign of life: it is asked for one after the first silence, given up after the second. */
+/** Interval of keep-alive checks: a silent client is sent a ping, and closed if it is still silent at the next check. */
 const SILENCE_MAX_MS = 30_000
 /** How long a client may take to accept the close frame. */
 const CLOSE_TIMEOUT_MS = 10_000
 
-/** Bytes of an incomplete message that are not counted: most messages come in one piece. */
+/** Bytes of an incomplete message that are not counted: most messages arrive in one piece. */
 const PARTIAL_MIN_BYTES = 64 * 1024
-/** Of a frame of a client whose payload is shorter than 126 bytes, as of pings (RFC 6455 §5.2, §5.5). */
+/** Header size of a client frame with a payload below 126 bytes, such as a ping (RFC 6455 §5.2, §5.5). */
 const SHORT_HEAD_BYTES = 6
 
 const TEXT = { binary: false } as const
 const BINARY = { binary: true } as const
 
-/** What an opening handshake is answered with. */
+/** Response to an opening handshake. */
 export interface HandshakeAnswer {
   /** The client's `Sec-WebSocket-Key`. */
   readonly key: string
@@ -32,19 +32,19 @@ export interface HandshakeAnswer {
   readonly maxMessageBytes: number
 }
 
-/** A client's WebSocket on node:http that ends in this process. */
+/** A client's WebSocket on node:http that this process accepted. */
 export class NodeAcceptedSocket extends AcceptedSocket {
   readonly #client: WebSocket
   readonly #socket: Socket
   readonly #watch: NodeJS.Timeout
   #bytesSeen = 0
   #asked = false
-  /** Bytes received since the last complete message, which the library holds until the next one is complete. */
+  /** Bytes received since the last complete message, which the library buffers until the next one is complete. */
   #partialBytes = 0
   readonly #partial: RequestBuffer = {
     bufferedBytes: 0,
     isCuttable: true,
-    // A close frame would leave them in memory until the client answers it.
+    // A close frame would leave them in memory until the client responds to it.
     cutBuffered: () => this.cut(),
   }
 
@@ -61,7 +61,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     super(meter, receiver, maxMessageBytes, onSettled)
     this.#client = client
     this.#socket = socket
-    // In front of the library, which may find a complete message in it.
+    // Before the library, which may find a complete message in it.
     socket.prependListener('data', ({ length }: Buffer) => this.#addPartial(length))
     client.on('message', (data, binary) => {
       this.#addPartial(-this.#partialBytes)
@@ -77,7 +77,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
       onClosed()
     })
     socket.on('drain', () => this.drained())
-    this.#watch = setInterval(() => this.#lookForLife(), SILENCE_MAX_MS).unref()
+    this.#watch = setInterval(() => this.#checkAlive(), SILENCE_MAX_MS).unref()
   }
 
   get bufferedBytes(): number {
@@ -85,7 +85,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
   }
 
   protected transmit(data: Uint8Array, binary: boolean): boolean {
-    // A copy: the library keeps what a slow client does not take.
+    // Copied: the library buffers what a slow client does not read.
     this.#client.send(Buffer.from(data), binary ? BINARY : TEXT)
     return false
   }
@@ -115,7 +115,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
 
   /** The library has closed the WebSocket itself, with the same code. */
   #failed({ code = '' }: NodeJS.ErrnoException): void {
-    // Without a code of the library it is the socket's error, and `close` follows.
+    // Without a code of the library it is an error of the socket, and `close` follows.
     if (!code.startsWith('WS_ERR')) return
     const [status, reason] = WS_ERRORS[code] ?? [PROTOCOL_ERROR, 'malformed frame']
     this.closed(status, reason, false)
@@ -126,7 +126,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     countBuffered(this.#partial, this.#partialBytes > PARTIAL_MIN_BYTES ? this.#partialBytes : 0)
   }
 
-  #lookForLife(): void {
+  #checkAlive(): void {
     const { bytesRead } = this.#socket
     if (this.paused || bytesRead !== this.#bytesSeen) {
       this.#bytesSeen = bytesRead
@@ -140,10 +140,9 @@ export class NodeAcceptedSocket extends AcceptedSocket {
 }
 
 /**
- * Answers an opening handshake that was judged before, and makes the connection a WebSocket.
- * Undefined when the client has begun to leave.
+ * Accepts a validated opening handshake and turns the connection into a WebSocket. Undefined when the client is disconnecting.
  *
- * @param head what the client has sent behind its handshake.
+ * @param head bytes that the client sent after its handshake.
  */
 export function openWebSocket(
   socket: Socket,
@@ -168,7 +167,7 @@ export function openWebSocket(
     'sec-websocket-key': key,
   }
   if (protocol !== '') fields['sec-websocket-protocol'] = protocol
-  // The library reads these of the request, and no more.
+  // The library reads only these properties of the request.
   const request = { method: 'GET', url: '/', headers: fields } as unknown as IncomingMessage
   let client: WebSocket | undefined
   server.handleUpgrade(request, socket, head, (opened) => {
@@ -177,7 +176,7 @@ export function openWebSocket(
   return client
 }
 
-/** A header value, which is a string of bytes, for a library that writes UTF-8. */
+/** Converts a header value, a byte string, for a library that writes UTF-8. */
 function toText(value: string): string {
   return Buffer.from(value, 'latin1').toString()
 }

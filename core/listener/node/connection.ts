@@ -8,30 +8,30 @@ import { toClientCertFields } from '../tls/client-cert.ts'
 import { SERVICE_RESTART } from '../websocket/close-codes.ts'
 import type { NodeExchange } from './exchange.ts'
 
-/** Pipelined requests kept; what comes after them is left unanswered, and the connection is closed (RFC 9112 §9.3.2). */
+/** Maximum number of queued pipelined requests; later ones get no response, and the connection is closed (RFC 9112 §9.3.2). */
 const WAITING_MAX = 256
-/** How long, and for how many bytes, a connection is read on after its last reply: a reset would take the reply with it (RFC 9112 §9.6). */
+/** How long, and for how many bytes, a connection is still read after its last response: a reset could discard the response (RFC 9112 §9.6). */
 const LINGER_MS = 2000
 const LINGER_MAX_BYTES = 1024 * 1024
 
-/** One client connection on node:http: its requests are served one after the other, in order. */
+/** A client connection on node:http: its requests are served one after the other. */
 export class NodeConnection {
-  /** IP address of the other end; IPv4 also where it came as a mapped address. */
+  /** Peer IP address; a mapped address as IPv4. */
   readonly address: string
-  /** Longest message of a WebSocket that ends in this process. */
+  /** Longest message of an accepted WebSocket. */
   readonly maxMessageBytes: number
-  /** What its requests say of the client's certificate, name, value, name, value… */
+  /** Headers with the client certificate: name, value, name, value… */
   readonly clientCert: readonly string[]
   readonly #socket: Socket
   readonly #handle: (x: NodeExchange) => void
-  /** The longest time between two requests: the silence before the head, and the head. */
+  /** Time limit between two requests: idle time and head. */
   readonly #idleMaxMs: number
   #current: NodeExchange | undefined = undefined
   #waiting: NodeExchange[] = []
-  /** No request is taken any more: the next or present reply is the last. */
+  /** No further request is accepted: the next or current response is the last. */
   #ending = false
   #draining = false
-  /** Bytes received when the last exchange ended: more than these is the beginning of a request. */
+  /** Bytes received when the last exchange ended: any more belong to the next request. */
   #bytesSeen: number
   /** `clock.nowMs` when the last exchange ended, or the connection began. */
   #idleSinceMs = clock.nowMs
@@ -54,7 +54,7 @@ export class NodeConnection {
     socket.once('close', () => this.#closed())
   }
 
-  /** Whether a reply written now is the connection's last. */
+  /** Whether a response written now is the last of the connection. */
   get leaving(): boolean {
     return (this.#ending || this.#draining) && this.#waiting.length === 0
   }
@@ -64,7 +64,7 @@ export class NodeConnection {
     return !this.#ending
   }
 
-  /** Serves a request when those before it are done. */
+  /** Serves a request after those before it. */
   serve(x: NodeExchange): void {
     if (this.#ending) return
     if (this.#current === undefined) return this.#begin(x)
@@ -72,12 +72,12 @@ export class NodeConnection {
     else this.#ending = true
   }
 
-  /** Whether requests before this one are still served. */
+  /** Whether earlier requests are still in flight. */
   get busy(): boolean {
     return this.#current !== undefined
   }
 
-  /** For the exchange: it is done. */
+  /** For the exchange: it has ended. */
   finished(x: NodeExchange, closing: boolean): void {
     if (x !== this.#current) return
     this.#current = undefined
@@ -94,28 +94,28 @@ export class NodeConnection {
   }
 
   /**
-   * For the exchange, before its reply: the reply is the connection's last.
+   * For the exchange, before its response: the response is the last of the connection.
    *
-   * @param unread whether request bytes may still come in.
+   * @param unread whether request bytes may still arrive.
    */
   lastReply(unread: boolean): void {
     this.#ending = true
-    // node:http calls this when the reply is out. To close with bytes unread would reset the connection.
+    // node:http calls this when the response was written. Closing with unread bytes would reset the connection.
     if (unread) this.#socket.destroySoon = () => this.#linger()
   }
 
-  /** What came in is no request: answers, unless a reply is under way, and closes. */
+  /** For bytes that are not a request: sends an error, unless a response is in flight, and closes. */
   refuse(error: GatewayError): void {
     if (this.#ending) return
     this.#ending = true
     const current = this.#current
     if (current !== undefined) {
-      // Bytes after a complete request say nothing about that request: it is answered first.
+      // Bytes after a complete request do not concern it: its response is sent first.
       if (current.receiving) current.giveUp(error)
       return
     }
     const socket = this.#socket
-    // One that never sent a byte asked for nothing: browsers keep such connections in reserve.
+    // No response to a connection without a byte: browsers open such connections speculatively.
     if (!socket.writable || (error.code === 408 && !this.#midRequest)) {
       socket.destroy()
       return
@@ -124,13 +124,13 @@ export class NodeConnection {
     this.#linger()
   }
 
-  /** Takes no more requests after those it has, or after the next one; closes at once when idle, unless it is to be kept. */
+  /** Accepts no more requests after the queued ones, or after the next one; closes an idle connection at once, unless it is to stay open. */
   drain(keepIdle = false): void {
     this.#draining = true
     if (!keepIdle && this.#current === undefined && !this.#midRequest) this.#socket.destroySoon()
   }
 
-  /** Ends the connection in the middle of a reply. */
+  /** Ends the connection in the middle of a response. */
   cut(reset: boolean): void {
     this.#ending = true
     this.#waiting = []
@@ -138,27 +138,27 @@ export class NodeConnection {
     else this.#socket.destroy()
   }
 
-  /** Ends the connection for good: a WebSocket with a code, anything else at once. */
+  /** Ends the connection: a WebSocket with a code, anything else at once. */
   end(): void {
     this.#ending = true
     this.#waiting = []
     if (!this.endTunnel()) this.#socket.destroy()
   }
 
-  /** Ends a WebSocket with 1012. False when it is none. */
+  /** Ends a WebSocket with 1012. False when it is not a WebSocket. */
   endTunnel(): boolean {
     if (this.#current?.status !== 101) return false
     this.#current.closeWebSocket(SERVICE_RESTART, 'service restart')
     return true
   }
 
-  /** For the listener, every now and then: closes an idle connection. The timer of node:http starts anew with every empty line, which is no request. */
+  /** For the listener, periodically: closes an idle connection. The timer of node:http restarts with every empty line, which is not a request. */
   sweep(nowMs: number): void {
     if (this.#current === undefined && nowMs - this.#idleSinceMs > this.#idleMaxMs)
       this.#socket.destroy()
   }
 
-  /** For the exchange: ends the connection when nothing moves on it for that long; 0: never. */
+  /** For the exchange: sets the idle timeout of the connection; 0: none. */
   watchStall(timeoutMs: number): void {
     this.#socket.setTimeout(timeoutMs)
   }
@@ -169,12 +169,12 @@ export class NodeConnection {
     if (!x.finished) x.receiveBody()
   }
 
-  /** Whether bytes of a request have come in that is not complete yet. */
+  /** Whether bytes of an incomplete request have arrived. */
   get #midRequest(): boolean {
     return this.#socket.bytesRead > this.#bytesSeen
   }
 
-  /** Closes the sending side, and reads on for a while what the client still sends. */
+  /** Closes the sending side, and keeps reading for a while. */
   #linger(): void {
     const socket = this.#socket
     if (socket.destroyed) return
@@ -196,7 +196,7 @@ export class NodeConnection {
   }
 }
 
-/** A reply for what never became a request. */
+/** Formats the response to bytes that are not a request. */
 function toRefusal(error: GatewayError): string {
   const { type, body } = formatError(error, '')
   const fields = (error.headers ?? []).flatMap((name, i, flat) =>

@@ -1,8 +1,8 @@
 import { GATEWAY_ID, GatewayError } from '../../errors.ts'
 import { HEADER_MAX_BYTES } from '../limits.ts'
 
-/** The error of a head longer than {@link HEADER_MAX_BYTES} (RFC 6585 §5). */
+/** Error of a head beyond {@link HEADER_MAX_BYTES} (RFC 6585 §5). */
 export function tooLargeHead(): GatewayError {
-  const detail = `request line and header fields must not exceed ${HEADER_MAX_BYTES} bytes`
+  const detail = `request line and headers exceed the limit of ${HEADER_MAX_BYTES} bytes`
   return new GatewayError(GATEWAY_ID, 431, detail)
 }

@@ -25,31 +25,31 @@ const EMPTY = new Uint8Array(0)
 
 export interface NodeRequest {
   readonly req: IncomingMessage
-  /** Made by node:http; missing for an upgrade, where node:http leaves the socket to us. */
+  /** Created by node:http; undefined for an upgrade, where node:http hands the socket over. */
   readonly res: ServerResponse | undefined
   readonly path: string
   readonly query: string
   readonly secure: boolean
   /** The client waits for `100 Continue` before it sends the body. */
   readonly expecting: boolean
-  /** The client's half of a WebSocket. */
+  /** The client side of a WebSocket. */
   readonly stream: TunnelStream | undefined
 }
 
-/** One request on node:http. */
+/** A request on node:http. */
 export class NodeExchange extends Exchange implements WatchedUpload {
   readonly #connection: NodeConnection
   readonly #req: IncomingMessage
   readonly #stream: TunnelStream | undefined
-  /** The WebSocket, where it ends in this process. */
+  /** The WebSocket, if this process accepted it. */
   #socket: NodeAcceptedSocket | undefined = undefined
   #res: ServerResponse | undefined
   #expecting: boolean
   /** Body bytes announced to the client; -1: unknown. */
   #length = -1
-  /** The request body is read, not held back by its consumer. */
+  /** The request body is read, not paused by its consumer. */
   #reading = false
-  /** The client takes no more of the reply at the moment. */
+  /** The client currently reads nothing of the response. */
   #blocked = false
 
   constructor(
@@ -71,7 +71,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     if (res !== undefined) this.#listen(res)
   }
 
-  get isOver(): boolean {
+  get isDone(): boolean {
     return this.finished || this.bodyDone
   }
 
@@ -83,12 +83,12 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     return this.#connection.address
   }
 
-  /** For the connection: whether more of the body is still to come. */
+  /** For the connection: whether the body is incomplete. */
   get receiving(): boolean {
     return !this.bodyDone
   }
 
-  /** For the connection, when the request's turn has come: begins to read the body. */
+  /** For the connection, once the request is served: begins to read the body. */
   receiveBody(): void {
     if (this.bodyDone || this.malformed !== undefined) return
     const req = this.#req
@@ -101,13 +101,13 @@ export class NodeExchange extends Exchange implements WatchedUpload {
       uploads.unwatch(this)
     })
     this.#reading = true
-    // From the head on: chunk sizes, extensions and trailers are bytes of the socket, but no progress.
+    // From the head on: chunk sizes, extensions and trailers are bytes of the socket, but not progress.
     uploads.watch(this)
   }
 
   /** For the connection: it has ended. */
   clientLeft(): void {
-    // It is told as well, and may have messages yet to hand over.
+    // The WebSocket is notified as well, and may still deliver messages.
     if (this.#socket !== undefined) return
     const stream = this.#stream
     if (stream === undefined || this.status !== 101) return this.abort()
@@ -124,7 +124,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
   }
 
   override attach(peer: Peer): void {
-    // Not before someone wants the body: a request that is refused costs the client no upload.
+    // Only when the body is read: a rejected request costs the client no upload.
     if (this.#expecting && !this.answered) {
       this.#expecting = false
       this.#res?.writeContinue()
@@ -167,7 +167,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     return this.#socket
   }
 
-  /** Answers the handshake with 101. False when a reply hook failed or chose another status, and that went out instead. */
+  /** Responds to the handshake with 101. False when an `onReply` hook failed or set another status, which was sent instead. */
   acceptTunnel(headers: HeaderList): boolean {
     this.startWebSocket(headers)
     if (this.status === 101) return true
@@ -180,16 +180,15 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     super.finish()
     if (!this.bodyDone) {
       uploads.unwatch(this)
-      // The rest of a refused body is read and thrown away until the client has taken the reply.
+      // The rest of a rejected body is read and discarded until the client has read the response.
       this.#req.resume()
     }
     this.#connection.finished(this, this.closing)
   }
 
   protected transmit(body: string | Uint8Array): void {
-    // As bytes always: node:http would send a head together with text as UTF-8.
-    // And as a copy: a reply from upstream lies in memory that the next read overwrites, and the
-    // socket keeps what a slow client does not take.
+    // Always bytes: node:http would encode a head together with text as UTF-8. And copied: the next read overwrites the memory of an
+    // upstream response, and the socket buffers what a slow client does not read.
     const bytes = Buffer.from(body as Uint8Array)
     const res = this.#writeHead(this.status === 204 || this.status === 304 ? -1 : bytes.length)
     if (this.#isBodyless()) {
@@ -212,7 +211,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
       res.end()
       return
     }
-    // Not by `flushHeaders`, which writes a field value above 0x7F as UTF-8.
+    // Not by `flushHeaders`, which writes header values above 0x7F as UTF-8.
     res.write(EMPTY)
     res.on('drain', () => {
       this.#blocked = false
@@ -236,14 +235,14 @@ export class NodeExchange extends Exchange implements WatchedUpload {
 
   protected transmitEnd(): void {
     if (this.#isBodyless()) return
-    // A reply shorter than announced must not look complete, nor be filled up by the next one.
+    // A response shorter than announced must not appear complete, nor be completed by the next one.
     if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
     this.#res?.end()
   }
 
   protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
     if (this.status === 101) return this.closeWebSocket(code, reason)
-    // HTTP/1.0 has no other sign of an incomplete reply of unknown length than a reset.
+    // In HTTP/1.0 only a reset marks a response of unknown length as incomplete.
     this.#connection.cut(this.#req.httpVersionMinor === 0)
     this.abort()
   }
@@ -258,7 +257,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     this.#req.resume()
   }
 
-  /** Limits how long the client may take none of the reply. */
+  /** Limits how long the client may read nothing of the response. */
   #watchStall(): void {
     if (!this.finished) this.#connection.watchStall(this.#blocked ? STALL_TIMEOUT_MS : 0)
   }
@@ -269,7 +268,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
 
   #listen(res: ServerResponse): void {
     res.on('finish', () => this.finish())
-    // An error of the socket is followed by its `close`, which is what counts.
+    // An error of the socket is followed by `close`, which is handled.
     res.on('error', () => {})
   }
 
@@ -278,7 +277,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     const res = this.#res
     const { flat } = this.replyHeaders
     const fields = length < 0 ? flat : [...flat, 'content-length', String(length)]
-    // HTTP/1.0 knows no other end of a reply of unknown length.
+    // In HTTP/1.0 only the close ends a response of unknown length.
     this.closing ||= this.#connection.leaving || (length < 0 && this.#req.httpVersionMinor === 0)
     if (this.closing) res.shouldKeepAlive = false
     else this.closing = !res.shouldKeepAlive
@@ -287,12 +286,12 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     return res
   }
 
-  /** An upgrade that is answered like any request: the connection ends with the reply. */
+  /** Responds to an upgrade request like to any other: the connection ends with the response. */
   #takeSocket(): ServerResponse {
     const res = new ServerResponse(this.#req)
     this.closing = true
     res.assignSocket(this.#req.socket)
-    // node:http does this for the sockets it still serves.
+    // node:http does this only for sockets that it still owns.
     this.#req.socket.on('drain', () => res.emit('drain'))
     this.#listen(res)
     return res

@@ -25,11 +25,11 @@ import { tooLargeHead } from './errors.ts'
 import { NodeExchange } from './exchange.ts'
 import { createTlsServer } from './tls.ts'
 
-/** How often slow heads are looked for. */
+/** Interval of the check for slow heads. */
 const TIMEOUT_CHECK_MS = 1000
-/** How often idle connections are looked for. */
+/** Interval of the check for idle connections. */
 const SWEEP_MS = 5000
-/** How long closing waits for what was written last before it ends connections the hard way. */
+/** How long closing waits for pending writes before it destroys connections. */
 const CLOSE_TIMEOUT_MS = 1000
 
 /** RFC 9112 §3.2.2: a target with scheme and authority. */
@@ -37,17 +37,17 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i
 
 const SERVER_OPTIONS: ServerOptions = {
   insecureHTTPParser: false,
-  // The guard judges Host, and answers with the gateway's own error body.
+  // The validator checks Host, and responds with the error body of the gateway.
   requireHostHeader: false,
   maxHeaderSize: HEADER_MAX_BYTES,
   headersTimeout: HEADER_TIMEOUT_MS,
-  // A body may take as long as it keeps coming.
+  // A body may take any time while it keeps arriving.
   requestTimeout: 0,
   connectionsCheckingInterval: TIMEOUT_CHECK_MS,
   noDelay: true,
 }
 
-/** A listener on node:http and node:http2: HTTP/1.1, WebSocket and HTTP/2, plain or TLS. Runs everywhere and parses most strictly. */
+/** Listener on node:http and node:http2: HTTP/1.1, WebSocket and HTTP/2, plain or TLS. Runs on all platforms and parses most strictly. */
 export const createNodeListener: CreateListener = async (options: ListenerOptions) => {
   const {
     tls,
@@ -67,11 +67,11 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   const event = secure ? 'secureConnection' : 'connection'
   const sockets = new Set<Socket>()
   const connections = new Map<Duplex, NodeConnection>()
-  const guard = new RequestValidator(options.internalFields, options.encodedSlashes)
+  const guard = new RequestValidator(options.internalHeaders, options.encodedSlashes)
   let draining = false
   let keepsIdle = false
 
-  // Fields beyond the limit of node:http are dropped without a word, and with them perhaps a Content-Length.
+  // node:http silently drops headers beyond its limit, which may include a Content-Length.
   server.maxHeadersCount = 0
   if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections
 
@@ -88,7 +88,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     if (draining) connection.drain(keepsIdle)
     serveHttp1.call(server, socket)
   }
-  // Loaded by those only who serve it.
+  // Loaded only if HTTP/2 is served.
   const http2 = hasHttp2
     ? (await import('../http2/listener.ts')).createHttp2({
         guard,
@@ -126,7 +126,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
 
   server.on('request', (req, res) => serve(req, res, false))
   server.on('checkContinue', (req, res) => serve(req, res, true))
-  // RFC 9110 §10.1.1 allows to ignore expectations it does not define.
+  // RFC 9110 §10.1.1 allows ignoring other expectations.
   server.on('checkExpectation', (req, res) => serve(req, res, false))
   server.on('connect', (req: IncomingMessage) => {
     connections.get(req.socket)?.refuse(rejectMethod('CONNECT'))
@@ -174,13 +174,13 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     for (const connection of connections.values()) connection.sweep(clock.nowMs)
   }, SWEEP_MS).unref()
   const { port } = server.address() as AddressInfo
-  // The port and every connection are gone. Asked for now: it is told once, perhaps before the last socket has left `sockets`.
+  // Emitted once the port and all connections are closed. Subscribed to now: it may fire before the last socket has left `sockets`.
   const closed = new Promise<void>((resolve) => server.once('close', resolve))
   const drain = (keepIdle = false): void => {
     if (draining) return
     draining = true
     keepsIdle = keepIdle
-    // Only the port: `close` of node:http also cuts connections whose last reply has not left yet.
+    // Only the port: `close` of node:http also cuts connections whose last response was not sent yet.
     NetServer.prototype.close.call(server)
     for (const connection of connections.values()) connection.drain(keepIdle)
     if (!keepIdle) preface?.drain()
@@ -207,14 +207,14 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       await closed
       clearTimeout(timer)
       clearInterval(sweeper)
-      // Ends the timer that looks for slow heads.
+      // Ends the timer of the check for slow heads.
       server.close()
     },
   }
   return listener
 }
 
-/** Reads a request into `guard`, and judges it. */
+/** Reads a request into `guard` and validates it. */
 function capture(
   req: IncomingMessage,
   guard: RequestValidator,
@@ -239,11 +239,11 @@ function capture(
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
   const query = mark < 0 ? '' : target.slice(mark + 1)
-  // RFC 9112 §3.2.4: the server as a whole, whatever its paths are.
+  // RFC 9112 §3.2.4: the target is the server as a whole.
   const whole = path === '*' && method === 'OPTIONS'
-  let malformed = guard.judge(method, whole ? '/' : path, query)
+  let malformed = guard.validate(method, whole ? '/' : path, query)
   if (bytes > HEADER_MAX_BYTES) malformed = tooLargeHead()
-  // llhttp knows 0.9 and 2.0 as well.
+  // llhttp accepts 0.9 and 2.0 as well.
   else if (req.httpVersionMajor !== 1) malformed = wrongVersion()
   else if (guard.bodyLength < 0 && req.httpVersionMinor === 0) {
     malformed = new GatewayError(GATEWAY_ID, 400, 'HTTP/1.0 has no Transfer-Encoding')
@@ -252,8 +252,8 @@ function capture(
 }
 
 /**
- * Gives a request back to its socket as if it had not asked to upgrade (RFC 9110 §7.8). node:http has
- * stopped parsing behind its head, so the head goes through the parser once more, without that wish.
+ * Puts a request back to its socket without its `Upgrade` header (RFC 9110 §7.8). node:http has stopped parsing after the head, so
+ * the head is parsed again.
  */
 function putBack(req: IncomingMessage, head: Buffer): void {
   const { rawHeaders, socket } = req
@@ -270,7 +270,7 @@ function toParseError(error: NodeJS.ErrnoException): GatewayError {
     case 'HPE_HEADER_OVERFLOW':
       return tooLargeHead()
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new GatewayError(GATEWAY_ID, 408, 'the request head took too long')
+      return new GatewayError(GATEWAY_ID, 408, 'the request head arrived too slowly')
     case 'HPE_INVALID_VERSION':
       return wrongVersion()
     default:
@@ -279,7 +279,7 @@ function toParseError(error: NodeJS.ErrnoException): GatewayError {
 }
 
 function wrongVersion(): GatewayError {
-  return new GatewayError(GATEWAY_ID, 505, 'HTTP/1.1 expected')
+  return new GatewayError(GATEWAY_ID, 505, 'HTTP version must be 1.0 or 1.1')
 }
 
 function listen(server: Server, { host, port, shared = false }: ListenerOptions): Promise<void> {

@@ -11,7 +11,7 @@ import {
   type TlsSource,
 } from '../tls/tls.ts'
 
-/** How long a client may take for the handshake. */
+/** Time limit for the handshake. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 const CONTEXT_OPTIONS = {
   ciphers: TLS_CIPHERS,
@@ -19,16 +19,16 @@ const CONTEXT_OPTIONS = {
   honorCipherOrder: true,
 } as const
 
-/** A node:https server whose certificates are always those of a {@link TlsSource}. */
+/** A node:https server that follows the certificates of a {@link TlsSource}. */
 export interface TlsServer {
   readonly server: PlainServer
-  /** Lets go of the source. */
+  /** Unsubscribes from the source. */
   readonly release: () => void
 }
 
 /**
- * @param http2 whether clients are offered it, before HTTP/1.1 (RFC 7301).
- * @param clientCa whose certificates clients are asked for.
+ * @param http2 whether to offer it before HTTP/1.1 (ALPN, RFC 7301).
+ * @param clientCa authorities of the client certificates to request.
  */
 export function createTlsServer(
   options: ServerOptions,
@@ -51,13 +51,13 @@ export function createTlsServer(
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     SNICallback(serverName, done) {
       const context = find(serverName)
-      // Without one, the default serves, if there is any.
+      // Undefined: the default is used, if there is one.
       if (context !== undefined || tls.request === undefined) done(null, context)
       else void tls.request(serverName).finally(() => done(null, find(serverName)))
     },
   })
   const use = (pairs: readonly Certificate[], before: typeof contexts): void => {
-    // Built before anything is replaced: what cannot be built leaves all as it was.
+    // Created before anything is replaced: a failure changes nothing.
     contexts = toContexts(pairs, before, clientCa)
     index = indexTlsPairs(pairs)
     server.setSecureContext(toDefault(tls, pairs, clientCa))
@@ -72,7 +72,7 @@ export function createTlsServer(
   return { server, release }
 }
 
-/** For handshakes without a name, or for an unknown one. */
+/** Default for handshakes without a name, or for an unknown one. */
 function toDefault(
   { isStrict = false }: TlsSource,
   pairs: readonly Certificate[],
@@ -83,9 +83,9 @@ function toDefault(
 }
 
 /**
- * Authorities belong to each certificate: by default those of the library are trusted. Where clients are asked for
- * theirs no session is resumed: that would let in who was let in once, though the certificate has ended since, and
- * without its chain (RFC 8446 §4.6.1). Sessions by id are not kept anyway.
+ * Authorities belong to each certificate: by default those of the library are trusted. With client certificates no session
+ * is resumed: that would accept a client whose certificate has expired since, and without its chain (RFC 8446 §4.6.1).
+ * Session ids are not stored anyway.
  */
 function toOptions(clientCa: ClientCa | undefined) {
   if (clientCa === undefined) return CONTEXT_OPTIONS

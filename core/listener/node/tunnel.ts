@@ -16,7 +16,7 @@ const WRONG_ANSWER = 'the backend gave a wrong answer to the WebSocket handshake
 /** RFC 6455 §1.3. */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
-/** The client's part of the handshake that the backend must see as it was sent. */
+/** Headers of the client's handshake that are forwarded unchanged. */
 const HANDSHAKE = [
   'sec-websocket-key',
   'sec-websocket-version',
@@ -26,29 +26,29 @@ const HANDSHAKE = [
 type Fields = Record<string, string | string[]>
 type Join = (reply: IncomingMessage, socket: Socket, head: Buffer) => void
 
-/** The request that carries the handshake of a stream to a backend. */
+/** The proxy request that carries the handshake of a stream to a backend. */
 const requests = new WeakMap<object, ClientRequest>()
 
-/** For upgrades only: its way with plain requests lets a chunked DELETE through as two requests. */
+/** For upgrades only: as a proxy of plain requests it forwards a chunked DELETE as two requests. */
 let proxy: Library.ProxyServer | undefined
 
-/** The library, loaded by the first tunnel. */
+/** Loads the library with the first tunnel. */
 function createProxy(): Library.ProxyServer {
   const { ProxyServer } = createRequire(import.meta.url)('http-proxy-3') as typeof Library
   const proxy = new ProxyServer({ ws: true, toProxy: true, prependPath: false })
   proxy.on('proxyReqWs', (request, _req, socket) => requests.set(socket, request))
-  // Failures reach the attempt they belong to; this one hears of them a second time.
+  // Failures reach the attempt that they belong to; this handler receives them a second time.
   proxy.on('error', () => {})
   return proxy
 }
 
 /**
- * Carries the client's WebSocket to `target`. An answer other than 101 is relayed as the reply.
+ * Proxies the client's WebSocket to `target`. A response other than 101 is forwarded to the client.
  *
- * Resolves when the backend has answered, with {@link TunnelTarget.onClose} to follow once the
- * tunnel, or that reply, has ended.
+ * Resolves with the response of the backend; {@link TunnelTarget.onClose} follows when the tunnel, or the forwarded response, has
+ * ended.
  *
- * @throws {GatewayError} 502 or 504 when the backend gave no valid answer; nothing was sent to the client then.
+ * @throws {GatewayError} 502 or 504 when the backend sent no valid response; nothing was sent to the client then.
  */
 export function openTunnel(
   x: NodeExchange,
@@ -57,8 +57,8 @@ export function openTunnel(
 ): Promise<void> {
   const headers = toHandshake(x, target)
   const request = sendHandshake(headers, stream, target)
-  // The library has attached what joins the two sides once the backend accepts, and what relays
-  // another answer without regard for hooks, limits and retries.
+  // The library has attached listeners that join the two sides once the backend accepts, and that forward another response without
+  // hooks, limits and retries.
   const [join] = request.listeners('upgrade') as Join[]
   request.removeAllListeners('upgrade')
   request.removeAllListeners('response')
@@ -96,7 +96,7 @@ export function openTunnel(
       relayReply(x, reply, head, target)
     })
     request.on('upgrade', (reply: IncomingMessage, socket: Socket, head: Buffer) => {
-      // Before the library's own listeners, which would end the client's connection without a word.
+      // Before the listeners of the library, which would end the client's connection without a response.
       socket.on('error', () => stream.backendEnded())
       socket.on('end', () => stream.backendEnded())
       const answer = readReply(reply, true)
@@ -124,11 +124,11 @@ export function openTunnel(
   })
 }
 
-/** Has the library send the handshake; what it makes of it is in {@link requests} when it returns. */
+/** Sends the handshake through the library. Its request is in {@link requests} afterwards. */
 function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarget): ClientRequest {
   const { host, port, secure, lookup } = target
   const protocol = secure ? 'https:' : 'http:'
-  // The library reads these of the request, and no more.
+  // The library reads only these properties of the request.
   const req = {
     method: 'GET',
     url: target.target,
@@ -144,7 +144,7 @@ function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarg
   proxy ??= createProxy()
   proxy.ws(req as unknown as IncomingMessage, stream, Buffer.alloc(0), options, () => {})
   const request = requests.get(stream)!
-  // As received: the library takes queries apart, and not all come together again.
+  // As received: the library parses queries, and does not format all of them as before.
   request.path = target.target
   return request
 }
@@ -162,7 +162,7 @@ function toHandshake(x: NodeExchange, target: TunnelTarget): Fields {
   return headers
 }
 
-/** Whether the backend's answer belongs to the handshake (RFC 6455 §4.1). */
+/** Whether the response of the backend matches the handshake (RFC 6455 §4.1). */
 function isAccepted({ headers }: IncomingMessage, key: unknown, target: TunnelTarget): boolean {
   const offers = target.headers.getAll('sec-websocket-protocol').join(',').split(',')
   const expected = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
@@ -174,7 +174,7 @@ function isAccepted({ headers }: IncomingMessage, key: unknown, target: TunnelTa
   )
 }
 
-/** The answer to the handshake as the library writes it: what reply hooks left, and the fields that make it a 101. */
+/** Headers of the 101 response, as the library writes it: those after the `onReply` hooks, and those of the handshake. */
 function toAnswer(list: HeaderList, reply: IncomingMessage): IncomingMessage['headers'] {
   const headers: Fields = Object.create(null)
   const { flat } = list

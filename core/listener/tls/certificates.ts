@@ -1,16 +1,16 @@
 import type { Certificate, TlsSource } from './tls.ts'
 
-/** Certificates that do not come from files: somebody tells which there are. */
+/** Certificates that are set by the program, not read from files. */
 export interface CertificateSource extends TlsSource {
   /**
-   * New connections use these from now on.
+   * Sets the certificates for new connections.
    *
-   * @throws what a listener throws that cannot use them; the next call tells all listeners again.
+   * @throws error of a listener that cannot use them; the next call notifies all listeners again.
    */
   readonly use: (pairs: readonly Certificate[]) => void
 }
 
-/** Holds certificates for listeners, at first none. */
+/** Creates a source without certificates. */
 export function createCertificateSource(
   options: Pick<TlsSource, 'isStrict' | 'request'> = {},
 ): CertificateSource {

@@ -3,15 +3,15 @@ import { dirname } from 'node:path'
 import { createChangedCheck } from '../../../lib/io/file-fingerprint.ts'
 import { readAuthorities } from './read-authorities.ts'
 
-/** Who issues the certificates that clients show, replaced while a listener serves. */
+/** Authorities of client certificates, which can be replaced while a listener serves. */
 export interface ClientCa {
   /** PEM text of the authorities. */
   readonly pem: string
-  /** Whether clients without a certificate are let in. One that no authority stands for never is. */
+  /** Whether clients without a certificate are accepted. An invalid certificate never is. */
   readonly isOptional: boolean
-  /** Reads the file again: new connections are judged by what it holds now. @throws {Error} as {@link loadClientCa}; nothing has changed then. */
+  /** Reads the file again, for new connections. @throws {Error} as {@link loadClientCa}; nothing has changed then. */
   readonly reload: () => void
-  /** Calls `listener` after every change. Returns the way to stop that. */
+  /** Calls `listener` after every change. Returns a function that unsubscribes it. */
   readonly onChange: (listener: () => void) => () => void
   /** Ends watching. */
   readonly close: () => void
@@ -20,11 +20,11 @@ export interface ClientCa {
 export interface ClientCaOptions {
   /** @default false */
   readonly isOptional?: boolean
-  /** Told, in one line, of a changed file that does not load. @default process.emitWarning */
+  /** Called with one line for a changed file that does not load. @default process.emitWarning */
   readonly warn?: (message: string) => void
   /** Milliseconds without another change before a changed file is read. @default 200 */
   readonly settleMs?: number
-  /** PEM text of the authorities while the file does not load at first; empty: there are none then. @default '' */
+  /** PEM text of the authorities to use if the file does not load initially; empty: none. @default '' */
   readonly last?: string | undefined
 }
 
@@ -33,7 +33,7 @@ const WHAT = 'TLS client CA file'
 /**
  * Reads authorities, and again when the file changes.
  *
- * @throws {Error} with one line that names the file: it cannot be read, or holds no certificate.
+ * @throws {Error} in one line that names the file: it cannot be read, or contains no certificate.
  */
 export function loadClientCa(file: string, options: ClientCaOptions = {}): ClientCa {
   const { isOptional = false, settleMs = 200, last = '' } = options
@@ -64,7 +64,7 @@ export function loadClientCa(file: string, options: ClientCaOptions = {}): Clien
     warnOf(error)
   }
   const hasChanged = createChangedCheck()
-  // The folder, not the file: one that is replaced by a rename would be lost to its own watch.
+  // The folder, not the file: the watch of a file ends when the file is replaced by a rename.
   const watcher = watch(dirname(file), { persistent: false }, () => {
     if (!hasChanged([file])) return
     clearTimeout(timer)

@@ -5,15 +5,15 @@ import { appendParsed, type HeaderList } from '../../http/headers.ts'
 
 const NONE: readonly string[] = []
 
-/** Whether a client showed a certificate that no authority stands for. Only for servers that ask for one and let clients in without. */
+/** Whether a client presented an invalid certificate. For servers where client certificates are optional. */
 export function isClientRejected(socket: Socket): boolean {
   const { authorized, getPeerX509Certificate } = socket as TLSSocket
   return !authorized && getPeerX509Certificate.call(socket) !== undefined
 }
 
 /**
- * What backends are told of a client's verified certificate: `Client-Cert`, and `Client-Cert-Chain` without the authority that
- * ends it, as name, value, name, value… (RFC 9440 §2). Empty: there is none.
+ * Headers that forward a verified client certificate to backends: `Client-Cert`, and `Client-Cert-Chain` without the root
+ * authority, as name, value, name, value… (RFC 9440 §2). Empty: no certificate.
  */
 export function toClientCertFields(socket: Socket): readonly string[] {
   if ((socket as TLSSocket).authorized !== true) return NONE
@@ -25,7 +25,7 @@ export function toClientCertFields(socket: Socket): readonly string[] {
   while (next !== undefined) {
     ;({ raw, issuerCertificate: next } = next)
     const issuer = new X509Certificate(raw)
-    // The client chose what it sent along; and who signs itself is known to the backend, or to nobody.
+    // The chain comes from the client; a backend trusts a self-signed certificate only if it already has it.
     if (!last.verify(issuer.publicKey) || issuer.verify(issuer.publicKey)) break
     chain.push(toBinary(raw))
     last = issuer
@@ -34,7 +34,7 @@ export function toClientCertFields(socket: Socket): readonly string[] {
   return fields
 }
 
-/** Adds them to a request, whose own have been dropped. */
+/** Adds them to a request. The headers of the client were dropped before. */
 export function addClientCert(headers: HeaderList, fields: readonly string[]): void {
   for (let i = 0; i < fields.length; i += 2) appendParsed(headers, fields[i]!, fields[i + 1]!)
 }

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /**
- * The certificates of authorities in a file, PEM text.
+ * Reads the certificates of authorities from a file, as PEM text.
  *
- * @param what the file is, as errors call it.
- * @throws {Error} with one line that names the file: it cannot be read, or holds no certificate.
+ * @param what name of the kind of file, for errors.
+ * @throws {Error} in one line that names the file: it cannot be read, or contains no certificate.
  */
 export function readAuthorities(file: string, what: string): string {
   let text: string
@@ -17,11 +17,11 @@ export function readAuthorities(file: string, what: string): string {
     throw new Error(`${what} ${file} cannot be read: ${(error as Error).message}`, { cause: error })
   }
   const blocks = text.match(CERTIFICATE_BLOCK)
-  if (blocks === null) throw new Error(`${what} ${file} holds no certificate in PEM form`)
+  if (blocks === null) throw new Error(`${what} ${file} contains no PEM certificate`)
   try {
     for (const block of blocks) new X509Certificate(block)
   } catch (error) {
-    throw new Error(`${what} ${file} holds a damaged certificate`, { cause: error })
+    throw new Error(`${what} ${file} contains a malformed certificate`, { cause: error })
   }
   return blocks.join('\n')
 }

@@ -5,54 +5,54 @@ import { dirname, join } from 'node:path'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 import { createChangedCheck } from '../../../lib/io/file-fingerprint.ts'
 
-/** The two PEM files of a server certificate: the certificate with its chain, and its private key. */
+/** PEM files of a server certificate: the certificate with its chain, and its private key. */
 export interface TlsFiles {
   readonly certFile: string
   readonly keyFile: string
 }
 
-/** A server certificate that was read and checked. */
+/** A validated server certificate. */
 export interface Certificate {
   /** PEM text: the certificate first, then its chain. */
   readonly cert: string
   /** PEM text of the private key. */
   readonly key: string
-  /** DNS names the certificate is for, lower case; `*.` stands for one label. Without any in subjectAltName, the common name. */
+  /** DNS names of the certificate, lower case; `*.` stands for one label. Without any in subjectAltName, the common name. */
   readonly names: readonly string[]
 }
 
-/** The certificates of a listener, replaced while it serves. */
+/** Certificates of a listener, which can be replaced while it serves. */
 export interface TlsSource {
   /**
-   * The first is the default, for clients that name no host or an unknown one; the others are chosen by SNI (RFC 6066 §3).
-   * Without any, handshakes fail. A pair that has not changed is the same object.
+   * The first is the default, for clients that send no or an unknown name; the others are selected by SNI (RFC 6066 §3).
+   * Without any, handshakes fail. An unchanged pair is the same object.
    */
   readonly pairs: readonly Certificate[]
   /** Whether there is no default: handshakes for unknown names fail. @default false */
   readonly isStrict?: boolean
-  /** Asks for a certificate for a name that none is for. Resolves when there is one, or will not be soon, and never rejects; listeners need not wait. */
+  /** Requests a certificate for a name without one. Resolves when it was issued or will not be soon, never rejects; listeners need not wait. */
   readonly request?: (serverName: string) => Promise<void>
   /**
-   * Reads all files again. New connections use what they hold now.
+   * Reads all files again, for new connections.
    *
-   * @throws {Error} as {@link loadTls}, nothing has changed then; or what a listener that cannot
-   *   use them throws: `pairs` stays as it was, and the next reload tells all listeners again.
+   * @throws {Error} as {@link loadTls}, nothing has changed then; or the error of a listener that cannot use them: `pairs` does not
+   *   change, and the next reload notifies all listeners again.
    */
   readonly reload: () => void
-  /** Calls `listener` after every reload that changed a certificate. Returns the way to stop that. */
+  /** Calls `listener` after every reload that changed a certificate. Returns a function that unsubscribes it. */
   readonly onChange: (listener: (pairs: readonly Certificate[]) => void) => () => void
   /** Reloads whenever a file changes, in place or by a rename. A change that does not load is reported as a warning. */
   readonly watch: () => void
-  /** Ends {@link watch}, and whatever else it does. */
+  /** Ends {@link watch} and releases other resources. */
   readonly close: () => Maybe<void>
 }
 
 export interface TlsOptions {
-  /** Told, in one line, of what is wrong but no reason to stop: an expired certificate, a changed file that does not load. @default process.emitWarning */
+  /** Called with one line for problems that do not prevent serving: an expired certificate, a changed file that does not load. @default process.emitWarning */
   readonly warn?: (message: string) => void
-  /** Milliseconds without another change before {@link TlsSource.watch} reads: certificate and key are replaced one after the other. @default 200 */
+  /** Debounce of {@link TlsSource.watch} in milliseconds: certificate and key are replaced one after the other. @default 200 */
   readonly settleMs?: number
-  /** What is served while the files do not load at first, as those that do not later: the certificates served before. @default nothing is */
+  /** Certificates to serve if the files do not load initially. @default none */
   readonly last?: readonly Certificate[] | undefined
 }
 
@@ -67,20 +67,20 @@ export const TLS_CIPHERS: string = [
 ].join(':')
 
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
-/** Some editors begin a file with it; TLS libraries then find nothing in the file. */
+/** Written by some editors; TLS libraries find no certificate after it. */
 const BYTE_ORDER_MARK = /^\uFEFF/
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 const DNS_NAME = /^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
 
 /**
- * Reads certificates and checks them, so that a listener never opens with one it cannot serve.
+ * Reads and validates certificates, so that a listener never opens with one that it cannot serve.
  *
- * @throws {Error} with one line that names the file: it cannot be read, holds no certificate or key,
- *   or the key is not that of the certificate.
+ * @throws {Error} in one line that names the file: it cannot be read, contains no certificate or key, or the key does not match
+ *   the certificate.
  */
 export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): TlsSource {
   if (files.length === 0)
-    throw new Error('TLS needs at least one certificate file and its key file')
+    throw new Error('TLS requires at least one certificate file and its key file')
   const { settleMs = 200, last = [] } = options
   const { warn = (message: string) => process.emitWarning(message) } = options
   const listeners = new Set<(pairs: readonly Certificate[]) => void>()
@@ -97,7 +97,7 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
   const reload = (): void => {
     const fresh = load()
     if (fresh.every((pair, i) => pair === pairs[i])) return
-    // A listener that does not take them leaves them changed: the next reload tries again.
+    // After an error of a listener the pairs still count as changed: the next reload tries again.
     for (const listener of listeners) listener(fresh)
     pairs = fresh
   }
@@ -141,8 +141,8 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
     },
     watch() {
       close()
-      // The folders, not the files: a file that is replaced by a rename, or behind a symbolic link
-      // that is switched over, would be lost to its own watch after the first change.
+      // The folders, not the files: the watch of a file ends when the file is replaced by a rename, or a symbolic link to it is
+      // switched.
       const folders = new Set(names.map((name) => dirname(name)))
       for (const folder of folders) {
         try {
@@ -161,8 +161,7 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
 }
 
 /**
- * Lends a pair as files that no other program can change or read, for a TLS library that reads
- * files by name. They are gone when `use` returns.
+ * Writes a pair to temporary private files, for a TLS library that reads files by name. They are deleted when `use` returns.
  */
 export function withTlsFiles<T>(pair: Certificate, use: (files: TlsFiles) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'mx-tls-'))
@@ -177,7 +176,7 @@ export function withTlsFiles<T>(pair: Certificate, use: (files: TlsFiles) => T):
   }
 }
 
-/** Pairs by the names they are for; of several for a name, the first. */
+/** Indexes pairs by name; the first pair for a name wins. */
 export function indexTlsPairs(pairs: readonly Certificate[]): ReadonlyMap<string, Certificate> {
   const index = new Map<string, Certificate>()
   for (const pair of pairs)
@@ -185,7 +184,7 @@ export function indexTlsPairs(pairs: readonly Certificate[]): ReadonlyMap<string
   return index
 }
 
-/** The pair for the server name of a handshake: the exact name, else a wildcard for its first label. */
+/** Finds the pair for the server name of a handshake: the exact name, else a wildcard for its first label. */
 export function findTlsPair(
   index: ReadonlyMap<string, Certificate>,
   serverName: string,
@@ -196,9 +195,9 @@ export function findTlsPair(
 }
 
 /**
- * Checks the texts of a certificate and its key. What is wrong with its time is told, and no reason not to serve it.
+ * Validates the texts of a certificate and its key. An invalid validity period is a warning only.
  *
- * @param source where they come from, as errors call them.
+ * @param source their origin, for errors.
  * @param nowMs unix time. @default that of this machine
  * @throws {Error} in one line.
  */
@@ -221,13 +220,13 @@ export function toTlsPair(
   }
   if (!isServable(privateKey))
     throw new Error(
-      `TLS key ${source.key} is of a kind that cannot be served; RSA of 1024 bits and more, ECDSA with P-256, P-384 or P-521, and Ed25519 can`,
+      `TLS key ${source.key} must be RSA with at least 1024 bits, ECDSA with P-256, P-384 or P-521, or Ed25519`,
     )
   if (Date.parse(leaf.validTo) < nowMs)
     warn(`TLS certificate ${source.cert} expired on ${leaf.validTo}`)
   if (Date.parse(leaf.validFrom) > nowMs)
     warn(
-      `TLS certificate ${source.cert} is not valid before ${leaf.validFrom}: is the clock of this machine right?`,
+      `TLS certificate ${source.cert} is not valid before ${leaf.validFrom}; check the clock of this machine`,
     )
   return { cert, key, names: toNames(leaf) }
 }
@@ -254,12 +253,13 @@ function readText(file: string, what: string): string {
 
 function parseCertificates(text: string, file: string): X509Certificate[] {
   const blocks = text.match(CERTIFICATE_BLOCK)
-  if (blocks === null)
-    throw new Error(`TLS certificate file ${file} holds no certificate in PEM form`)
+  if (blocks === null) throw new Error(`TLS certificate file ${file} contains no PEM certificate`)
   try {
     return blocks.map((block) => new X509Certificate(block))
   } catch (error) {
-    throw new Error(`TLS certificate file ${file} holds a damaged certificate`, { cause: error })
+    throw new Error(`TLS certificate file ${file} contains a malformed certificate`, {
+      cause: error,
+    })
   }
 }
 
@@ -275,7 +275,7 @@ function parseKey(text: string, file: string): KeyObject {
   }
 }
 
-/** Whether the TLS libraries of both listeners take a key, and find a cipher for it. */
+/** Whether the TLS libraries of both listeners support a key, and have a cipher for it. */
 function isServable({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
   const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails ?? {}
   if (asymmetricKeyType === 'rsa') return modulusLength >= 1024

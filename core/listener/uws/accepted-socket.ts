@@ -4,7 +4,7 @@ import { NO_STATUS } from '../websocket/close-codes.ts'
 import type { SocketOwner } from './peer.ts'
 import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 
-/** A client's WebSocket on µWebSockets that ends in this process. */
+/** A client's WebSocket on µWebSockets that this process accepted. */
 export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   #client: ClientSocket | undefined = undefined
   #throttle: ClientThrottle | undefined = undefined
@@ -38,7 +38,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   }
 
   protected transmit(data: Uint8Array, binary: boolean): boolean {
-    // Not in a `cork` of its own: a single message goes out with one system call anyway.
+    // Without a separate `cork`: a single message is written with one system call anyway.
     const sent = this.#client!.send(data, binary) === 1
     if (!sent) this.#throttle?.hold()
     return sent
@@ -52,7 +52,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
     const client = this.#client
     // The library calls back before it returns.
     this.#client = undefined
-    // It takes no code for a close frame without one.
+    // It expects no code for a close frame without one.
     if (code === NO_STATUS) client?.end()
     else client?.end(code, reason)
   }

@@ -1,19 +1,20 @@
-/** A reply that has something to send once the turn of the event loop is over. */
+/** A response with pending writes for the end of the tick. */
 export interface DeferredReply {
   release(): void
 }
 
 /**
- * The turn of the event loop that is under way.
+ * Number of the current tick of the event loop.
  *
- * µWebSockets goes on with pipelined bytes of the same segment after a synchronous answer, even one that closes the connection: one request
- * would become two. Only a later macrotask stops it, so what answers a request with a body is held until the turn is over.
+ * After a synchronous response µWebSockets parses pipelined bytes of the same segment, even if the response closes the connection: one
+ * request could become two. Only a later macrotask prevents that, so responses to requests with a body are deferred to the end of the
+ * tick.
  */
 export let tick = 0
 let turnEnds = false
-let held: DeferredReply[] = []
+let deferred: DeferredReply[] = []
 
-/** {@link tick}, which from now on is another one once it is over. */
+/** Returns {@link tick}, and increments it at the end of the tick. */
 export function deferUntilNextTick(): number {
   if (!turnEnds) {
     turnEnds = true
@@ -22,15 +23,15 @@ export function deferUntilNextTick(): number {
   return tick
 }
 
-/** Has `reply` released when the turn is over that {@link deferUntilNextTick} was asked for. */
+/** Releases `reply` at the end of the tick of the last {@link deferUntilNextTick}. */
 export function deferReply(reply: DeferredReply): void {
-  held.push(reply)
+  deferred.push(reply)
 }
 
 function endTurn(): void {
   tick++
   turnEnds = false
-  const replies = held
-  held = []
+  const replies = deferred
+  deferred = []
   for (const reply of replies) reply.release()
 }

@@ -1,4 +1,4 @@
-// One file, though long: a reply, its holding back and its client's pause share the state of one exchange.
+// One long file: writing, deferring and pausing share the state of one exchange.
 
 import { Exchange } from '../../exchange.ts'
 import type { HeaderList } from '../../http/headers.ts'
@@ -6,7 +6,7 @@ import { LONG_REPLY_BYTES } from '../../limits/memory-budget.ts'
 import { type PeerAddresses, toAddress } from '../peer-addresses.ts'
 import { toReplyHead } from '../reply-head.ts'
 import type { RequestValidator } from '../request-validator.ts'
-import { LOOKS, uploads, type WatchedUpload } from '../upload-watchdog.ts'
+import { MAX_CHECKS, uploads, type WatchedUpload } from '../upload-watchdog.ts'
 import { INTERNAL_ERROR } from '../websocket/close-codes.ts'
 import { upgradeRequired, validateHandshake } from '../websocket/handshake.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from '../websocket/session.ts'
@@ -17,60 +17,59 @@ import type { SocketOwner } from './peer.ts'
 import type { HttpRequest, HttpResponse, SocketContext } from './uws-types.d.ts'
 import type { SocketData, SocketExchange, Sockets } from './websocket.ts'
 
-// The exchange whose reply is being written: `cork` takes a callback, and one
-// shared by all exchanges saves a closure per reply.
+// The exchange whose response is being written: `cork` takes a callback, and a shared one saves a closure per response.
 let corked: UwsExchange
 let corkedBody: string | Uint8Array = ''
 const writeWhole = () => corked.writeWhole(corkedBody)
 
-/** Bytes of a stream held until the turn is over, before its writer is told to hold back. */
+/** Bytes of a stream deferred to the end of the tick, before its writer is told to wait. */
 const HELD_MAX_BYTES = 64 * 1024
 
 /**
- * What fits into one `cork` of the library beside the framing. It gathers 16 KiB; when a piece does not fit in behind what it has, that goes
- * out first, and where the socket takes none of it the piece is lost (20.51), unless it was offered by `tryEnd`.
+ * Payload that fits into one `cork` of the library besides the framing. It buffers 16 KiB; when a chunk does not fit, the buffer is written
+ * first, and if the socket accepts none of it the chunk is lost (20.51), unless it was passed to `tryEnd`.
  */
 const PIECE_BYTES = 15 * 1024
 
 const EVENTS_TYPE = /^text\/event-stream[ \t]*(?:;|$)/i
 /**
- * A line that readers of server-sent events ignore (WHATWG HTML §9.2.6). Versions of the library before 20.52 send the head of a chunked
- * response only with its first bytes, and an `EventSource` is open once it has the head.
+ * A comment line of server-sent events (WHATWG HTML §9.2.6). Versions of the library before 20.52 send the head of a chunked response only
+ * with its first bytes, and an `EventSource` opens with the head.
  */
 const EVENTS_COMMENT = Buffer.from(':\n')
 
-/** Body bytes of an ended request that one tick may bring. */
+/** Body bytes of a finished request that are read in one tick. */
 const FLOOD_BYTES = 4 * 1024 * 1024
 
-/** What a listener's exchanges share. */
+/** Shared by the exchanges of a listener. */
 export interface Life {
   readonly peers: PeerAddresses
-  /** Whether WebSockets of the library's version can be paused. */
+  /** Pauses WebSockets, if the version of the library supports it. */
   readonly pausesWebSockets: boolean
-  /** Every reply ends its connection. */
+  /** Every response ends its connection. */
   draining: boolean
 }
 
-/** What turns a response into a WebSocket. */
+/** Data of a WebSocket handshake. */
 interface Upgrade {
   readonly context: SocketContext
   readonly key: string
   readonly sockets: Sockets
 }
 
-/** One request on µWebSockets. */
+/** A request on µWebSockets. */
 export class UwsExchange extends Exchange implements SocketExchange, WatchedUpload, DeferredReply {
   #res: HttpResponse
   readonly #life: Life
   #address: string | undefined = undefined
   readonly #upgrade: Upgrade | undefined
-  /** Of the WebSocket it has become, or is about to become. */
+  /** Owner of the WebSocket that it has become, or is about to become. */
   #owner: SocketOwner | undefined = undefined
   #protocol = ''
-  /** The last turn of the event loop in which it must not be answered; -1: any will do. */
-  #heldTurn: number
-  /** What is to be sent when it is over, in order. */
-  #held: (() => void)[] | undefined = undefined
+  /** Tick whose end the response is deferred to; -1: none. */
+  #deferTick: number
+  /** Deferred writes, in order. */
+  #deferred: (() => void)[] | undefined = undefined
   #bufferedBytes = 0
   /** Body bytes announced to the client; -1: chunked. */
   #length = -1
@@ -78,18 +77,18 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   #readPaused = false
   /** Body bytes received in the last tick that brought some. */
   #tickBytes = 0
-  /** The body comes in pieces, or its last one came while it was held back; or its client is slow to take the reply. */
+  /** The body arrives in several chunks, or its last one arrived while paused; or the client reads the response slowly. */
   #isFollowed = false
-  /** Looks at it since its client took something of the reply. */
-  #stalledLooks = 0
-  /** The client asked for the end of the connection, which the library knows of. */
+  /** Checks since the client last read something of the response. */
+  #stalledChecks = 0
+  /** The client requested the close, which the library handles. */
   readonly #clientCloses: boolean
-  /** What the socket did not take of the last chunk of a reply. */
+  /** Rest of the last chunk that the socket did not accept. */
   #rest: Uint8Array | undefined = undefined
   #ending = false
-  /** False from a write the socket did not take whole until it takes more. */
+  /** False from an incomplete write until the socket accepts more. */
   #writes = true
-  /** It was false before. */
+  /** It was false at least once. */
   #wasSlow = false
 
   constructor(
@@ -104,8 +103,8 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   ) {
     const path = req.getUrl()
     const query = req.getQuery() ?? ''
-    let malformed = guard.judge(method, path, query)
-    // The library takes a request for a WebSocket by its key alone.
+    let malformed = guard.validate(method, path, query)
+    // The library recognizes a WebSocket request by its key alone.
     const upgrade = guard.websocket && method === 'GET'
     if (upgrade) malformed ??= validateHandshake(guard.headers, guard.bodyLength)
     super(method, guard.path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
@@ -119,19 +118,19 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     this.malformed = malformed
     this.#clientCloses = guard.clientCloses
     this.closing = guard.closing || malformed !== undefined
-    this.#heldTurn = this.closing || this.bodyLength !== 0 ? deferUntilNextTick() : -1
+    this.#deferTick = this.closing || this.bodyLength !== 0 ? deferUntilNextTick() : -1
     res.onAborted(() => this.abort())
     if (this.bodyLength !== 0 && malformed === undefined) {
       res.onData((chunk, last) => {
         if (this.#floods(chunk.byteLength)) return this.cut()
         this.#follow(last)
-        this.#heldTurn = deferUntilNextTick()
+        this.#deferTick = deferUntilNextTick()
         this.receive(new Uint8Array(chunk), last)
       })
     }
   }
 
-  get isOver(): boolean {
+  get isDone(): boolean {
     return this.finished
   }
 
@@ -140,13 +139,13 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   /**
-   * The library gives up a connection after some ten seconds, unless an upload on it is fast, or its client takes something of a
-   * reply. Reading on has it begin anew.
+   * The library closes a connection after some ten seconds, unless an upload on it is fast or the client reads the response. Resuming
+   * restarts that timeout.
    */
-  onLook(): void {
+  onCheck(): void {
     if (this.#readPaused) return
-    if (this.#writes) this.#stalledLooks = 0
-    else if (++this.#stalledLooks > LOOKS) return
+    if (this.#writes) this.#stalledChecks = 0
+    else if (++this.#stalledChecks > MAX_CHECKS) return
     readOn(this.#res)
   }
 
@@ -185,10 +184,10 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   protected transmit(body: string | Uint8Array): void {
-    if (this.#heldTurn === tick) {
-      // A reply from upstream lies in memory that the next read overwrites.
-      const kept = typeof body === 'string' ? body : Uint8Array.prototype.slice.call(body)
-      this.#hold(() => this.transmit(kept))
+    if (this.#deferTick === tick) {
+      // The next read overwrites the memory of an upstream response.
+      const copy = typeof body === 'string' ? body : Uint8Array.prototype.slice.call(body)
+      this.#defer(() => this.transmit(copy))
       return
     }
     this.#unpause()
@@ -200,7 +199,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     this.finish()
   }
 
-  /** As the client takes it: what the library has been given it keeps, and nobody is told how much that is. */
+  /** At the pace of the client: the library buffers what it receives, and does not report how much. */
   #transmitLong(body: string | Uint8Array): void {
     const res = this.#res
     const isText = typeof body === 'string'
@@ -208,7 +207,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     if (bytes.length > LONG_REPLY_BYTES) this.awaitClient(bytes.length)
     this.bytesOut = bytes.length
     res.onWritable(() => this.#writable())
-    // One that closes the connection by our wish has no length, as in `transmitHead`.
+    // A response after which the gateway closes the connection has no length, as in `transmitHead`.
     if (this.#closesByOurWish) {
       this.#ending = true
       if (this.#writePieces(bytes, isText)) this.transmitEnd()
@@ -232,14 +231,13 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   protected transmitHead(length: number): void {
     if (this.#owner !== undefined && this.status === 101) return this.#become(this.#owner)
-    if (this.#heldTurn === tick) {
-      this.#hold(() => this.transmitHead(length))
+    if (this.#deferTick === tick) {
+      this.#defer(() => this.transmitHead(length))
       return
     }
     this.closing ||= this.#life.draining
-    // A reply that closes the connection cannot be written piecewise with a
-    // length: the library takes the wish to close only with a whole body or a
-    // chunked end.
+    // A response that closes the connection cannot be streamed with a length: the library closes only with a complete body or a chunked
+    // end.
     this.#length = this.closing ? -1 : length
     const res = this.#res
     if (this.#isBodyless()) {
@@ -250,17 +248,16 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
       this.finish()
       return
     }
-    // Must be in place before the first write: without it the library ends a
-    // stream some seconds after its back-pressure has gone.
+    // Must be registered before the first write: without it the library ends a stream some seconds after its back-pressure has ended.
     res.onWritable(() => this.#writable())
-    // The head goes out with the first chunk, or on its own when none comes at once.
+    // The head is sent with the first chunk, or separately if there is none in this tick.
     setImmediate(() => this.#flushHead())
   }
 
   protected transmitChunk(chunk: Uint8Array): boolean {
-    if (this.#heldTurn === tick) {
+    if (this.#deferTick === tick) {
       const copy = Uint8Array.prototype.slice.call(chunk)
-      this.#hold(() => this.transmitChunk(copy))
+      this.#defer(() => this.transmitChunk(copy))
       this.#bufferedBytes += chunk.length
       return this.#writes && this.#bufferedBytes < HELD_MAX_BYTES
     }
@@ -282,7 +279,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     })
   }
 
-  /** Writes a piece of a reply of unknown length; what comes behind one that the socket refuses is kept, copied unless its memory is `ours`. */
+  /** Writes a chunk of a response of unknown length; chunks after one that the socket did not accept are buffered, copied unless their memory is `ours`. */
   #writePieces(chunk: Uint8Array, ours: boolean): boolean {
     if (this.#rest !== undefined) {
       this.#rest = Buffer.concat([this.#rest, chunk])
@@ -308,8 +305,8 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   /**
-   * Of what the library gathers it cannot say whether the socket takes it: that shows with the next write. So the last byte is one of its own
-   * where that matters: with the reply over while the library still has bytes, whoever drains the listener would close it on them.
+   * Whether the socket accepts what the library buffers shows only with the next write. So the last byte is written separately where that
+   * matters: if the response ended while the library still has bytes, draining the listener would close the connection before they are sent.
    */
   #endOfPiece(at: number, length: number): number {
     const left = length - at
@@ -317,14 +314,14 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     return this.#isChecked && left > 1 ? length - 1 : length
   }
 
-  /** The client has been slow, or the listener is about to close. */
+  /** The client was slow, or the listener is about to close. */
   get #isChecked(): boolean {
     return this.#wasSlow || this.#life.draining
   }
 
   protected transmitEnd(): void {
-    if (this.#heldTurn === tick) {
-      this.#hold(() => this.transmitEnd())
+    if (this.#deferTick === tick) {
+      this.#defer(() => this.transmitEnd())
       return
     }
     if (this.finished) return
@@ -344,8 +341,8 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   /**
-   * Asked to close the connection the library would write `Connection: close` behind the last piece, amid the body (20.51): the head has
-   * it. Nothing more is read of the connection, which its client closes, or the library after ten seconds.
+   * To close the connection, the library would write `Connection: close` after the last chunk, inside the body (20.51): the head already
+   * has it. The connection is not read any more; the client closes it, or the library after ten seconds.
    */
   #endPieces(): void {
     if (this.#closesByOurWish) this.#res.pause()
@@ -354,14 +351,14 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   protected override get isHeadPending(): boolean {
     return (
-      this.streaming && !this.#headSent && this.#owner === undefined && this.#held === undefined
+      this.streaming && !this.#headSent && this.#owner === undefined && this.#deferred === undefined
     )
   }
 
   protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
     if (this.finished) return
     if (this.#owner !== undefined) this.#owner.close(code, reason)
-    // The library answers with the abort callback, which ends the exchange.
+    // The library calls the abort callback, which ends the exchange.
     else this.#res.close()
   }
 
@@ -376,22 +373,22 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   /**
-   * Whether the client of an ended request sends so fast that the tick does not end: the library reads a socket on while it fills
-   * the whole buffer, 512 KiB, also when it is paused.
+   * Whether the client of a finished request sends so fast that the tick does not end: the library reads a socket again while it fills
+   * the whole buffer of 512 KiB, also when it is paused.
    */
   #floods(bytes: number): boolean {
-    this.#tickBytes = this.#heldTurn === tick ? this.#tickBytes + bytes : bytes
+    this.#tickBytes = this.#deferTick === tick ? this.#tickBytes + bytes : bytes
     // A response that is still streaming may be for a client that sends at the same time.
     const isEnded = this.finished || (this.answered && !this.streaming)
     return isEnded && this.#tickBytes > FLOOD_BYTES
   }
 
-  /** For a piece of the body: one in a single piece, as most are, needs nobody who looks after it. */
+  /** For a chunk of the body: a body in a single chunk, as most are, needs no watchdog. */
   #follow(last: boolean): void {
     if (!last || this.#readPaused) {
       this.#watch()
-      // A connection that stays paused would neither take the next request nor notice its end. Reading on has the library's timer
-      // begin: looked after, it goes on until the reply.
+      // A connection that stays paused would neither receive the next request nor notice its end. Resuming starts the timeout of the
+      // library: the watchdog restarts it until the response.
       if (last) this.#unpause()
     } else if (this.#isFollowed) {
       this.#isFollowed = false
@@ -414,40 +411,40 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     if (this.#readPaused) this.resumeRead()
   }
 
-  /** Sends what was held. */
+  /** Performs the deferred writes. */
   release(): void {
-    const sends = this.#held
+    const sends = this.#deferred
     if (sends === undefined) return
     const wasFull = this.#bufferedBytes >= HELD_MAX_BYTES
-    this.#held = undefined
+    this.#deferred = undefined
     this.#bufferedBytes = 0
     for (const send of sends) if (!this.finished) send()
-    // Whoever was told to hold back, though the client takes all of it.
+    // The writer may have been told to wait, although the client accepts all of it.
     if (wasFull && this.#writes && !this.finished) this.drained()
   }
 
-  /** Keeps what is to be sent, behind what is kept already. */
-  #hold(send: () => void): void {
-    if (this.#held === undefined) {
+  /** Defers a write after those already deferred. */
+  #defer(send: () => void): void {
+    if (this.#deferred === undefined) {
       deferReply(this)
-      this.#held = [send]
-    } else this.#held.push(send)
+      this.#deferred = [send]
+    } else this.#deferred.push(send)
   }
 
   #become(owner: SocketOwner): void {
-    // Not to be had any more once the response has become a WebSocket.
+    // Not available any more once the response has become a WebSocket.
     this.#address = this.remoteAddress
     const { context, key } = this.#upgrade!
     const res = this.#res
     const toSwitch = this.#life.pausesWebSockets ? switchBy(res) : undefined
     const data: SocketData = { owner, toSwitch }
     res.cork(() => this.#writeHead())
-    // Outside of `cork`, although the library writes a warning to stderr for it: what 20.51 does
-    // at the end of `cork` takes the new WebSocket for a response, and at random closes it.
+    // Outside of `cork`, although the library writes a warning to stderr: at the end of `cork`, 20.51 treats the new WebSocket as a
+    // response and randomly closes it.
     res.upgrade(data, key, this.#protocol, '', context)
   }
 
-  /** Where the client asked for it, too, the library closes the connection by itself. */
+  /** The library closes the connection by itself if the client requested it, too. */
   get #closesByOurWish(): boolean {
     return this.closing && !this.#clientCloses
   }
@@ -458,9 +455,9 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   #endBodyless(length: number): void {
     const res = this.#res
-    // A 204 never announces a length; the others announce that of a GET, or none (RFC 9110 §8.6).
+    // A 204 never has a length; the others have that of a GET, or none (RFC 9110 §8.6).
     if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
-    // Asked to close the connection, the library announces a length of its own (20.51). As in `#endPieces`.
+    // To close the connection, the library adds another length (20.51). As in `#endPieces`.
     if (this.#closesByOurWish) {
       res.writeHeader('connection', 'close')
       res.pause()
@@ -477,13 +474,13 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     this.#res.writeStatus(toReplyHead(this.status, this.replyHeaders))
   }
 
-  /** The head of a reply of unknown length. */
+  /** Writes the head of a response of unknown length. */
   #writePiecesHead(): void {
     this.#writeHead()
     if (this.#closesByOurWish) this.#res.writeHeader('connection', 'close')
   }
 
-  /** Sends the head of a stream whose first chunk is not there yet, where the library can. */
+  /** Sends the head of a stream before its first chunk, if the library supports it. */
   #flushHead(): void {
     if (this.#headSent || this.finished) return
     const res = this.#res
@@ -502,7 +499,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     }
   }
 
-  /** Writes a piece of a reply of known length; what the socket refuses is kept, copied unless its memory is `ours`. */
+  /** Writes a chunk of a response of known length; the rest that the socket does not accept is buffered, copied unless its memory is `ours`. */
   #tryWrite(chunk: Uint8Array, ours: boolean): boolean {
     if (this.#rest !== undefined) {
       this.#rest = Buffer.concat([this.#rest, chunk])
@@ -523,7 +520,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   #writable(): boolean {
     if (this.finished) return true
-    this.#stalledLooks = 0
+    this.#stalledChecks = 0
     const rest = this.#rest
     if (rest !== undefined) {
       this.#rest = undefined
@@ -538,7 +535,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 }
 
-/** A content coding would make the comment part of the coded bytes. */
+/** With a content coding, the comment would corrupt the encoded bytes. */
 function isPlainEventStream(headers: HeaderList): boolean {
   return EVENTS_TYPE.test(headers.get('content-type') ?? '') && !headers.has('content-encoding')
 }

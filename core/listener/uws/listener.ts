@@ -18,27 +18,26 @@ import type {
 } from './uws-types.d.ts'
 import { createSocketBehavior, Sockets } from './websocket.ts'
 
-/** Request line and header fields together, bytes; more is answered 431. */
+/** Maximum size of request line and headers, bytes; more is 431. */
 const HEADER_MAX_BYTES = 16 * 1024
 
 /** The library's default mode: SO_REUSEADDR and SO_REUSEPORT. */
 const LISTEN_SHARED = 0
 
 /**
- * Versions whose WebSockets can be paused with the methods of the response they were made of,
- * which both are one socket below; the library has none for WebSockets (uWebSockets issue 1020).
- * Found out version by version: what these methods touch is not ours to know.
+ * Versions whose WebSockets can be paused with the methods of their response, which share one socket; the library has none for
+ * WebSockets (uWebSockets issue 1020). Verified per version, because it depends on internals.
  */
 const PAUSES_WEBSOCKETS = /^20\.51\./
 let pausesWebSockets = false
 
 /**
- * The µWebSockets of this platform, or undefined where there is none: the
- * platform package that npm installed, else a `@uwsjs/core` the user added.
+ * Loads µWebSockets for this platform: the platform package that npm installed, else a `@uwsjs/core` that the user added.
+ * Undefined: not available.
  */
 export function loadUws(): Uws | undefined {
   const require = createRequire(import.meta.url)
-  // Read by the library when it is loaded.
+  // The library reads it while loading.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(HEADER_MAX_BYTES)
   const major = process.versions.node.split('.')[0]
   for (const name of [`@uwsjs/${process.platform}-${process.arch}-${major}`, '@uwsjs/core']) {
@@ -48,13 +47,13 @@ export function loadUws(): Uws | undefined {
       pausesWebSockets = PAUSES_WEBSOCKETS.test(version)
       return uws
     } catch {
-      // Not installed for this platform, or built for another C library: the next one.
+      // Not installed for this platform, or built for another C library.
     }
   }
   return undefined
 }
 
-/** A listener on µWebSockets: HTTP/1.1 and WebSocket, plain or TLS. */
+/** Listener on µWebSockets: HTTP/1.1 and WebSocket, plain or TLS. */
 export const createUwsListener: CreateListener = async (options: ListenerOptions) => {
   if (options.clientCa !== undefined)
     throw new Error('uWebSockets cannot require client certificates: use the node listener')
@@ -66,24 +65,24 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   }
   uws._cfg('silent')
   const secure = options.tls !== undefined
-  const guard = new RequestValidator(options.internalFields, options.encodedSlashes)
+  const guard = new RequestValidator(options.internalHeaders, options.encodedSlashes)
   const maxMessageBytes = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
   const sockets = new Sockets(maxMessageBytes, options.maxClientSockets ?? Number.POSITIVE_INFINITY)
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
   let connections = 0
-  /** Requests that the library has passed on. */
+  /** Requests received from the library. */
   let requests = 0
-  /** Value of `requests` when the only open connection was opened; -1: others were open beside it. */
+  /** Value of `requests` when the only open connection was opened; -1: there were other open connections. */
   let requestsAtOpen = -1
   let onUnreadable = secure ? undefined : options.onUnreadable
-  /** The library remembers what sockets do: before it does, it would resume them to nothing. See {@link readOn}. */
+  /** Until the library has stored the state of a socket, resuming would restore nothing. See {@link readOn}. */
   let remembers = false
   const life: Life = { pausesWebSockets, draining: false, peers: new PeerAddresses() }
 
   const add = (name: string, value: string) => {
-    // The guard knows the host, or looks at all of it.
+    // The validator has the host cached, or checks all of it.
     if ((name.length === 4 && name === 'host') || isPrintable(value)) return guard.add(name, value)
-    // The library decodes UTF-8; header values are strings of bytes.
+    // The library decodes UTF-8; header values are byte strings.
     guard.addBytes(name, Buffer.from(value, 'utf8').toString('latin1'))
   }
   const serve = (
@@ -100,7 +99,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     options.handle(x)
   }
 
-  // The library tells neither of requests that it rejects nor whose connection ends: with a single one that is known.
+  // The library reports neither rejected requests nor which connection ends: only a single connection can be identified.
   const watchUnreadable = (change: number) => {
     if (change > 0) requestsAtOpen = connections === 1 ? requests : -1
     else if (connections === 0 && requestsAtOpen === requests) {
@@ -127,7 +126,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
       })
     },
     route: (router, count) => {
-      // The library's router compares methods byte by byte: one it has found is not asked for, and known by its identity.
+      // The router of the library compares methods byte by byte: a routed method is a constant, compared by identity.
       router.get('/*', (res, req) => serve('GET', res, req, undefined))
       router.post('/*', (res, req) => serve('POST', res, req, undefined))
       router.any('/*', (res, req) => serve(req.getCaseSensitiveMethod(), res, req, undefined))
@@ -135,7 +134,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
         ...behavior,
         upgrade: (res, req, context) => serve('GET', res, req, context),
         close: (client, code, reason) => {
-          // The filter is not told of connections that end as WebSockets.
+          // The filter is not called for connections that end as WebSockets.
           connections--
           life.peers.closed()
           count(-1)
@@ -186,9 +185,8 @@ function createPlainApp(uws: Uws, setup: AppSetup): { app: App; close: () => voi
 }
 
 /**
- * Opens the port. The library's own exclusive mode does without SO_REUSEADDR: it could not open
- * the port of a gateway that has just ended for a minute. So the port is claimed first, in a way
- * that fails as long as anyone listens on it, and then opened in shared mode.
+ * Opens the port. The exclusive mode of the library does not set SO_REUSEADDR: for a minute it could not open the port of a gateway
+ * that has just ended. So the port is probed first, which fails while another process listens on it, and then opened in shared mode.
  */
 async function listen(app: App, options: ListenerOptions): Promise<ListenSocket> {
   const { host, shared = false } = options

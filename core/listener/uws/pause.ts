@@ -2,16 +2,16 @@ import type { HttpResponse } from './uws-types.d.ts'
 import type { SocketData } from './websocket.ts'
 
 /**
- * Reads on. The library remembers what sockets did (reading, writing) in two places, one for those with bytes that wait and
- * one for the others. Pausing a socket puts there what it did, if it was not paused; resuming one has it do what lies there,
- * whosever that was. So its own is put there first.
+ * Resumes reading. The library stores the state of sockets (reading, writing) in two global variables, one for sockets with pending bytes
+ * and one for the others. Pausing stores the state of a socket that is not paused; resuming restores the stored state, also that of
+ * another socket. So the state of this socket is stored first.
  */
 export function readOn(res: HttpResponse): void {
   res.pause()
   res.resume()
 }
 
-/** Pauses WebSockets with the methods of the response they were made of. */
+/** Pauses WebSockets with the methods of their response. */
 export function switchBy({ pause, resume }: HttpResponse): NonNullable<SocketData['toSwitch']> {
   return (client) => ({
     pause: () => pause.call(client),

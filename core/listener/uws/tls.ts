@@ -1,18 +1,18 @@
 import { type Certificate, TLS_CIPHERS, type TlsSource, withTlsFiles } from '../tls/tls.ts'
 import type { App, Uws } from './uws-types.d.ts'
 
-/** Sets up what an app serves: its filter, and the routes of one of its routers. */
+/** Registers the filter of an app, and the routes of one of its routers. */
 export interface AppSetup {
-  /** @param count told of every connection of this app that begins (1) or ends (-1). */
+  /** @param count called for every connection of this app that begins (1) or ends (-1). */
   readonly filter: (app: App, count: (change: number) => void) => void
   readonly route: (router: App, count: (change: number) => void) => void
 }
 
-/** An app whose certificates are always those of a {@link TlsSource}. */
+/** An app that follows the certificates of a {@link TlsSource}. */
 export interface TlsApp {
-  /** To listen with. */
+  /** The app that listens. */
   readonly app: App
-  /** Lets go of the source, and ends all connections. */
+  /** Unsubscribes from the source, and ends all connections. */
   readonly close: () => void
 }
 
@@ -27,27 +27,25 @@ interface Serving {
 }
 
 /**
- * The library can replace neither the default certificate of an app nor, while connections that
- * chose it go on, one chosen by name: its router would be freed under them. So one app without a
- * certificate accepts the connections and hands them to another that has them all. More certificates
- * are added to that one; others than before make a new app, and the old one goes on with the
- * connections it has.
+ * The library can replace neither the default certificate of an app nor, while it has connections, one that is selected by name: their
+ * router would be freed. So an app without a certificate accepts the connections and passes them to another app that has all
+ * certificates. New certificates are added to that app; changed ones create a new app, and the old one serves its remaining connections.
  *
- * The library keeps every app until the process ends, some tens of KiB each: closing a replaced
- * one would free nothing, and end its connections. Its names are freed with its last connection.
+ * The library keeps every app until the process ends, some tens of KiB each: closing a replaced one would free nothing, and end its
+ * connections. Its names are freed with its last connection.
  *
- * Where certificates are chosen by name, the library writes two lines a name to stdout.
+ * For certificates that are selected by name, the library writes two lines per name to stdout.
  */
 export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp {
   const acceptor = uws.SSLApp({})
-  /** Those that have connections, and the one that gets new ones. */
+  /** Apps with connections, and the one that receives new ones. */
   const all = new Set<Serving>()
   let serving: Serving | undefined
 
   function retire(old: Serving): void {
     if (old === serving || old.connections > 0) return
     all.delete(old)
-    // The library is still busy with the connection that has just ended.
+    // The library still uses the connection that has just ended.
     setImmediate(() => {
       for (const name of old.names) old.app.removeServerName(name)
     })
@@ -67,7 +65,7 @@ export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp 
     }
     setup.filter(app, started.count)
     setup.route(app, started.count)
-    // Not waited for: the library cannot.
+    // Not awaited: the library cannot wait.
     app.missingServerName((name) => void tls.request?.(name))
     return started
   }
@@ -99,7 +97,7 @@ export function createTlsApp(uws: Uws, tls: TlsSource, setup: AppSetup): TlsApp 
   }
 }
 
-/** Whether all that were there before are, with the same default, if there is one. */
+/** Whether all previous certificates are included, with the same default, if there is one. */
 function hasAll(
   pairs: readonly Certificate[],
   before: readonly Certificate[],
@@ -117,7 +115,7 @@ function createDefaultApp(uws: Uws, pair: Certificate | undefined): App {
   )
 }
 
-/** Certificates by name, the first pair's names too: another's wildcard must not win over them. */
+/** Certificates by name, including the names of the first pair: a wildcard of another pair must not override them. */
 function addNames(
   { app, names, count }: Serving,
   pairs: readonly Certificate[],

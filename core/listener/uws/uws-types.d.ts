@@ -20,7 +20,7 @@ export interface HttpResponse {
   end(body?: string | Uint8Array, closeConnection?: boolean): void
   endWithoutBody(): void
   getWriteOffset(): number
-  /** Since 20.52: sends the head of a chunked reply before its first chunk. */
+  /** Since 20.52: sends the head of a chunked response before its first chunk. */
   beginWrite?(): void
   close(): void
   pause(this: HttpResponse | WebSocket): void
@@ -36,7 +36,7 @@ export interface HttpResponse {
   ): void
 }
 
-/** Handed from an upgrade request to `HttpResponse.upgrade`. */
+/** Passed from an upgrade request to `HttpResponse.upgrade`. */
 export type SocketContext = object
 
 export interface WebSocket {
@@ -85,13 +85,13 @@ export interface App {
   close(): App
   addServerName(name: string, options: AppOptions): App
   removeServerName(name: string): App
-  /** Called in the middle of a handshake for a name that was not added. */
+  /** Called during a handshake for a name that was not added. */
   missingServerName(callback: (name: string) => void): App
-  /** The app again; routes added next are for connections that asked for this name. */
+  /** Returns the app; routes added next are for connections with this name. */
   domain(name: string): App
-  /** What {@link App.addChildAppDescriptor} of an app of the same kind takes. */
+  /** Argument of {@link App.addChildAppDescriptor} of an app of the same kind. */
   getDescriptor(): number
-  /** Connections accepted from now on are served by other apps in turn. */
+  /** New connections are served by the added apps in turn. */
   addChildAppDescriptor(descriptor: number): App
   removeChildAppDescriptor(descriptor: number): App
 }

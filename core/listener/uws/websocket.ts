@@ -21,17 +21,17 @@ import { UwsAcceptedSocket } from './accepted-socket.ts'
 import type { SocketOwner } from './peer.ts'
 import type { WebSocket as ClientSocket, WebSocketBehavior } from './uws-types.d.ts'
 
-/** Seconds without a sign of life after which a client is asked for one, and then given up. */
+/** Idle timeout in seconds: a silent client is sent a ping before, and then closed. */
 const CLIENT_IDLE_SECONDS = 60
 
-/** The exchange's side of a WebSocket: what only its listener can do. */
+/** Operations of an exchange that becomes a WebSocket. */
 export interface SocketExchange extends Exchange {
   /**
-   * Answers the client's handshake with 101 and gives the WebSocket to `owner`.
-   * False when a reply hook failed or chose another status, and that went out instead.
+   * Responds to the handshake with 101 and passes the WebSocket to `owner`. False when an `onReply` hook failed or set another status,
+   * which was sent instead.
    */
   readonly openSocket: (owner: SocketOwner, protocol: string, headers: HeaderList) => boolean
-  /** @param aborted the client left without a close frame. */
+  /** @param aborted the client disconnected without a close frame. */
   readonly socketEnded: (aborted: boolean) => void
 }
 
@@ -44,7 +44,7 @@ export class Sockets {
   #closed = false
 
   /**
-   * @param maxMessageBytes the listener's limit for those that end in this process.
+   * @param maxMessageBytes limit of the listener for accepted WebSockets.
    * @param maxOfClient see `ListenerOptions.maxClientSockets`.
    */
   constructor(maxMessageBytes: number, maxOfClient: number) {
@@ -53,10 +53,9 @@ export class Sockets {
   }
 
   /**
-   * Carries the client's WebSocket to a backend; see {@link Exchange.tunnel}. An answer of
-   * the backend other than 101 is relayed as the reply.
+   * Proxies the client's WebSocket to a backend; see {@link Exchange.tunnel}. A response of the backend other than 101 is forwarded.
    *
-   * @throws {GatewayError} 502 or 504 when the backend gave no valid answer, 503 when the gateway shuts down or the client has too many WebSockets; nothing was sent to the client then.
+   * @throws {GatewayError} 502 or 504 when the backend sent no valid response, 503 when the gateway shuts down or the client has too many WebSockets; nothing was sent to the client then.
    */
   async tunnel(x: SocketExchange, target: TunnelTarget): Promise<void> {
     const leave = this.#enter(x)
@@ -110,7 +109,7 @@ export class Sockets {
     this.#accepting = false
   }
 
-  /** Ends every WebSocket with 1012, also those that still open. */
+  /** Ends every WebSocket with 1012, also those that are opening. */
   close(): void {
     this.#accepting = false
     this.#closed = true
@@ -143,28 +142,27 @@ export class Sockets {
   }
 }
 
-/** The library copies what a socket is given field by field: an object of a class would lose its methods. */
+/** The library copies user data property by property: an instance of a class would lose its methods. */
 export interface SocketData {
   readonly owner: SocketOwner
-  /** Undefined where the library cannot hold a client back. */
+  /** Undefined if the library cannot pause a client. */
   readonly toSwitch: ((client: ClientSocket) => SocketSwitch) | undefined
 }
 
 /**
- * How uWebSockets serves WebSockets; a socket's user data is its {@link SocketData}.
+ * WebSocket behavior for uWebSockets; the user data of a socket is its {@link SocketData}.
  *
- * @param maxMessageBytes limit of the listener. A message up to 1 MiB longer, or twice as long if that is less, is read, and
- *   answered with 1009; before a longer one the library drops the connection, without a code.
- *   The same goes for text that is not UTF-8 (1006 in place of 1007). Of a client that closes
- *   with 1012 to 1014 or 3000 to 3999 the library tells no code: the other side gets none (1005).
- *   A frame without a mask is read as if it had one.
+ * @param maxMessageBytes limit of the listener. A message up to 1 MiB longer, or twice as long if that is less, is read and closed
+ *   with 1009; for a longer one the library drops the connection without a code, as for text that is not UTF-8 (1006 instead of
+ *   1007). The library does not report the code of a client that closes with 1012 to 1014 or 3000 to 3999: the other side receives
+ *   none (1005). It reads a frame without a mask as if it had one.
  */
 export function createSocketBehavior(
   maxMessageBytes: number,
 ): Omit<WebSocketBehavior, 'upgrade' | 'close'> & Required<Pick<WebSocketBehavior, 'close'>> {
   return {
     maxPayloadLength: toPayloadMaxBytes(maxMessageBytes),
-    // Beyond what back-pressure lets come together: pongs for a client that reads none of them.
+    // For bytes that back-pressure does not limit: pongs to a client that does not read them.
     maxBackpressure: Math.min(maxMessageBytes + 2 * CLIENT_HIGH_BYTES, UWS_MAX_BYTES),
     closeOnBackpressureLimit: true,
     idleTimeout: CLIENT_IDLE_SECONDS,
@@ -179,13 +177,13 @@ export function createSocketBehavior(
     message: (client, message, binary) => toOwner(client).messageFromClient(message, binary),
     ping: (client, data) => toOwner(client).pingFromClient(data),
     pong: (client, data) => toOwner(client).pongFromClient(data),
-    // Later: what is written within this event and does not go out whole, the library forgets to write on.
+    // Deferred: the library does not continue an incomplete write of this event.
     drain: (client) => {
       const owner = toOwner(client)
       setImmediate(() => owner.clientDrained())
     },
     close: (client, code, reason) => {
-      tellClosed(toOwner(client), code, Buffer.from(reason).toString())
+      notifyClosed(toOwner(client), code, Buffer.from(reason).toString())
     },
   }
 }
@@ -194,9 +192,9 @@ function toOwner(client: ClientSocket): SocketOwner {
   return (client.getUserData() as SocketData).owner
 }
 
-function tellClosed(owner: SocketOwner, code: number, reason: string): void {
+function notifyClosed(owner: SocketOwner, code: number, reason: string): void {
   if (code !== ABNORMAL) return owner.clientClosed(code, reason, false)
-  // The library's reasons, the only trace of what it does with a connection by itself.
+  // The reason texts of the library are the only sign of what it closed by itself.
   if (reason.includes('close payload')) owner.clientClosed(NO_STATUS, '', false)
   else if (reason.includes('too big')) owner.clientClosed(TOO_BIG, 'message too long', true)
   else if (reason.includes('UTF-8')) owner.clientClosed(INVALID_DATA, 'invalid UTF-8', true)

@@ -4,32 +4,32 @@ import { ABNORMAL, isCloseCode, TOO_BIG, TRY_AGAIN_LATER, toReason } from './clo
 import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, STALL_MAX_MS, type TrafficMeter } from './limits.ts'
 import type { ServerSocket, SocketReceiver } from './session.ts'
 
-/** What a message costs in memory while it is kept, beside its bytes. */
+/** Memory overhead of a buffered message. */
 const MESSAGE_COST_BYTES = 256
 
-/** A message that came while the client was held back. */
-interface Kept {
+/** A message that arrived while the client was paused. */
+interface Queued {
   readonly data: Uint8Array
   readonly binary: boolean
 }
 
-/** What all WebSockets that end in this process have in common, whatever library frames them. */
+/** Common base of accepted WebSockets, independent of the library that frames them. */
 export abstract class AcceptedSocket implements ServerSocket {
   readonly #meter: TrafficMeter
   readonly #receiver: SocketReceiver
   readonly #maxMessageBytes: number
   readonly #onSettled: (aborted: boolean) => void
-  /** The receiver is, or is being, told of the end. */
+  /** The receiver was, or is being, notified of the end. */
   #over = false
-  /** The receiver's messages have been told to wait. */
+  /** `send` returned false. */
   #blocked = false
   #paused = false
-  /** Runs while the client is held back. */
+  /** Runs while the client is paused. */
   #stall: NodeJS.Timeout | undefined = undefined
-  /** While there are any, the client is not read on. */
-  #kept: Kept[] = []
-  /** Counts them; undefined: there never were any. */
-  #keptBuffer: RequestBuffer | undefined = undefined
+  /** Messages that were not delivered yet: until they are, the client is not read. */
+  #queue: Queued[] = []
+  /** Counts them; undefined: none yet. */
+  #queueBuffer: RequestBuffer | undefined = undefined
   /** Counted in `replyMemory`. */
   #waitingBytes = 0
 
@@ -50,7 +50,7 @@ export abstract class AcceptedSocket implements ServerSocket {
 
   send(data: string | Uint8Array, binary: boolean): boolean {
     if (this.#over) return false
-    // Encoded here: a lone surrogate would become bytes that are no UTF-8.
+    // Encoded here: the library would encode a lone surrogate as invalid UTF-8.
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
     if (this.#isTooLong(bytes)) this.close(TOO_BIG, 'message too long')
     else if (this.#isTooMuch(bytes)) this.close(TRY_AGAIN_LATER, 'the client is too slow')
@@ -61,7 +61,7 @@ export abstract class AcceptedSocket implements ServerSocket {
   sendAll(messages: readonly Uint8Array[], binary: boolean): boolean {
     if (this.#over) return false
     let sent = 0
-    // Never the end of the WebSocket in there: what the library holds back would be written to a closed one.
+    // Must not end the WebSocket inside `cork`: the library would write its buffer to a closed one.
     this.cork(() => {
       for (const message of messages) {
         if (this.#isTooLong(message) || this.#isTooMuch(message)) return
@@ -74,7 +74,10 @@ export abstract class AcceptedSocket implements ServerSocket {
   }
 
   close(code: number, reason: string): void {
-    if (!isCloseCode(code)) throw new TypeError(`close code must be one to send, got ${code}`)
+    if (!isCloseCode(code))
+      throw new TypeError(
+        `close code must be 1000 to 1003, 1005, 1007 to 1014 or 3000 to 4999, got ${code}`,
+      )
     if (this.#over) return
     const text = toReason(reason)
     this.#letGo()
@@ -96,7 +99,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     this.#paused = true
     this.pauseRead()
     this.#stall = setTimeout(() => {
-      this.close(TRY_AGAIN_LATER, 'held back for too long')
+      this.close(TRY_AGAIN_LATER, 'paused for too long')
     }, STALL_MAX_MS).unref()
   }
 
@@ -104,52 +107,52 @@ export abstract class AcceptedSocket implements ServerSocket {
     if (!this.#paused) return
     this.#paused = false
     clearTimeout(this.#stall)
-    if (this.#kept.length === 0) this.resumeRead()
+    if (this.#queue.length === 0) this.resumeRead()
     else setImmediate(() => this.#deliver())
   }
 
-  /** Whether the client is held back. */
+  /** Whether the client is paused. */
   protected get paused(): boolean {
     return this.#paused
   }
 
-  /** For libraries: a whole message. */
+  /** For libraries: a complete message. */
   protected receive(data: Uint8Array, binary: boolean): void {
     if (this.#over) return
     this.#meter.bytesIn += data.length
     if (data.length > this.#maxMessageBytes) this.close(TOO_BIG, 'message too long')
-    else if (this.#paused || this.#kept.length > 0) this.#keep(data, binary)
+    else if (this.#paused || this.#queue.length > 0) this.#enqueue(data, binary)
     else this.#receiver.onMessage(data, binary)
   }
 
-  /** For libraries: less waits for the client than before. */
+  /** For libraries: fewer bytes are buffered for the client than before. */
   protected drained(): void {
     if (!this.#blocked || this.#over) return
     const { bufferedBytes } = this
     const isSlow = bufferedBytes > CLIENT_LOW_BYTES
-    // Of one that is slow no more nobody tells when the rest has gone.
+    // Nothing reports when the rest is sent to a client that is no longer slow.
     this.#count(isSlow ? bufferedBytes : 0)
     if (isSlow) return
     this.#blocked = false
     this.#receiver.onDrain()
   }
 
-  /** For libraries: the client's half is closed, or broke the rules. */
+  /** For libraries: the client closed its side or violated the protocol. */
   protected closed(code: number, reason: string, aborted: boolean): void {
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#stall)
-    const kept = this.#kept
+    const queue = this.#queue
     this.#dropKept()
-    for (const { data, binary } of kept) this.#receiver.onMessage(data, binary)
+    for (const { data, binary } of queue) this.#receiver.onMessage(data, binary)
     this.#end(code, reason, aborted)
   }
 
-  /** Hands a message over; keeps nothing of it. False: not all of it went out, or that is not known. */
+  /** Writes a message without keeping its memory. False: it was not written completely, or that is unknown. */
   protected abstract transmit(data: Uint8Array, binary: boolean): boolean
-  /** Runs `write`, whose messages go out together. */
+  /** Runs `write` and sends its messages together. */
   protected abstract cork(write: () => void): void
-  /** Sends a close frame behind what waits. `code` 1005: without a code. */
+  /** Sends a close frame after the buffered bytes. `code` 1005: without a code. */
   protected abstract transmitClose(code: number, reason: string): void
   protected abstract cut(): void
   protected abstract pauseRead(): void
@@ -172,9 +175,9 @@ export abstract class AcceptedSocket implements ServerSocket {
     this.#count(bufferedBytes)
   }
 
-  #keep(data: Uint8Array, binary: boolean): void {
-    this.#kept.push({ data: Uint8Array.prototype.slice.call(data), binary })
-    this.#keptBuffer ??= {
+  #enqueue(data: Uint8Array, binary: boolean): void {
+    this.#queue.push({ data: Uint8Array.prototype.slice.call(data), binary })
+    this.#queueBuffer ??= {
       bufferedBytes: 0,
       isCuttable: true,
       cutBuffered: () => this.close(TRY_AGAIN_LATER, 'sends more than is read'),
@@ -183,37 +186,37 @@ export abstract class AcceptedSocket implements ServerSocket {
   }
 
   #deliver(): void {
-    const kept = this.#kept
+    const queue = this.#queue
     let next = 0
-    while (next < kept.length && !this.#paused && !this.#over) {
-      const { data, binary } = kept[next++]!
+    while (next < queue.length && !this.#paused && !this.#over) {
+      const { data, binary } = queue[next++]!
       this.#countKept(-data.length - MESSAGE_COST_BYTES)
       this.#receiver.onMessage(data, binary)
     }
-    kept.splice(0, next)
-    if (kept.length === 0 && !this.#paused && !this.#over) this.resumeRead()
+    queue.splice(0, next)
+    if (queue.length === 0 && !this.#paused && !this.#over) this.resumeRead()
   }
 
-  /** Reads on in any case: the client's close frame lies behind what was not read. */
+  /** Resumes reading in any case: the client's close frame comes after the unread bytes. */
   #letGo(): void {
-    const isHeld = this.#paused || this.#kept.length > 0
+    const wasPaused = this.#paused || this.#queue.length > 0
     this.#paused = false
     this.#dropKept()
     clearTimeout(this.#stall)
-    if (isHeld) this.resumeRead()
+    if (wasPaused) this.resumeRead()
   }
 
   #countKept(bytes: number): void {
-    const buffer = this.#keptBuffer!
+    const buffer = this.#queueBuffer!
     countBuffered(buffer, buffer.bufferedBytes + bytes)
   }
 
   #dropKept(): void {
-    this.#kept = []
-    if (this.#keptBuffer !== undefined) countBuffered(this.#keptBuffer, 0)
+    this.#queue = []
+    if (this.#queueBuffer !== undefined) countBuffered(this.#queueBuffer, 0)
   }
 
-  /** Takes note of what waits for a slow client. */
+  /** Counts the bytes that wait for a slow client. */
   #count(bytes: number): void {
     replyMemory.usedBytes += bytes - this.#waitingBytes
     this.#waitingBytes = bytes

@@ -8,15 +8,15 @@ import { type TickReader, TickShare } from '../tick-share.ts'
 import { NO_STATUS } from './close-codes.ts'
 import { STALL_MAX_MS } from './limits.ts'
 
-/** Bytes waiting for a slow backend at which the client is no longer read, and at which it is again. */
+/** Bytes waiting for a slow backend at which the client is paused, and at which it is resumed. */
 const HIGH_BYTES = 1024 * 1024
 const LOW_BYTES = 256 * 1024
 /** Fewer bytes than these are not counted as buffered: nearly all messages are sent at once. */
 const COUNTED_MIN_BYTES = 64 * 1024
-/** What a frame costs in memory while it waits, beside its payload. */
+/** Memory overhead of a waiting frame. */
 const FRAME_COST_BYTES = 512
 
-/** Payloads from this length on are masked here: `ws` masks byte by byte, at a millisecond a megabyte and more. */
+/** Payloads of this length or more are masked here: `ws` masks byte by byte, at a millisecond per megabyte or more. */
 const LONG_MIN_BYTES = 16 * 1024
 const FINAL_TEXT = 0x81
 const FINAL_BINARY = 0x82
@@ -32,10 +32,10 @@ interface QueuedFrame {
 }
 
 /**
- * Writes the client's frames to the backend's WebSocket, at the pace of the backend. Frames beyond 1 MiB are queued as they came, not
- * masked yet: one tick may bring a hundred of them.
+ * Writes the client's frames to the backend's WebSocket, at the pace of the backend. Frames beyond 1 MiB are queued unmasked: a hundred
+ * of them may arrive in one tick.
  *
- * The arguments' memory may be reused after each call.
+ * Memory of arguments may be reused after each call.
  */
 export class BackendWriter implements RequestBuffer, TickReader {
   bufferedBytes = 0
@@ -47,15 +47,15 @@ export class BackendWriter implements RequestBuffer, TickReader {
   readonly #onOverflow: () => void
   #queue: QueuedFrame[] = []
   #queuedBytes = 0
-  /** Payloads of the client's frames since the start. */
+  /** Payload bytes of the client's frames since the start. */
   #receivedBytes = 0
   readonly #tickShare: TickShare | undefined
   #isPausedForTick = false
-  /** Frames queued or not handed to the kernel yet. */
+  /** Frames that are queued or not passed to the kernel yet. */
   #frames = 0
   #corked = false
   #released = false
-  /** To be sent to the backend behind the queue. */
+  /** Close frame to send to the backend after the queue. */
   #close: { readonly code: number; readonly reason: string } | undefined = undefined
   /** Runs while the client is paused. */
   #stall: NodeJS.Timeout | undefined = undefined
@@ -74,7 +74,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
   /**
    * @param maxWaitingBytes limit of this writer alone, besides the one of the process.
    * @param throttle pauses the client; undefined where the library cannot.
-   * @param onOverflow called once when the backend takes nothing for too long, or too much waits for it.
+   * @param onOverflow called once when the backend reads nothing for too long, or too many bytes wait for it.
    */
   constructor(
     backend: WebSocket,
@@ -103,14 +103,14 @@ export class BackendWriter implements RequestBuffer, TickReader {
     this.#write('pong', data)
   }
 
-  /** Closes the backend's WebSocket behind the frames that wait. `code` 1005: without a code. */
+  /** Closes the backend's WebSocket after the waiting frames. `code` 1005: without a code. */
   close(code: number, reason: string): void {
     if (this.#queue.length === 0) return this.#closeBackend(code, reason)
     this.#close = { code, reason }
     this.#stall ??= setTimeout(() => this.#backend.terminate(), STALL_MAX_MS).unref()
   }
 
-  /** The backend's WebSocket is closed: nothing of what waits can be sent. */
+  /** The backend's WebSocket is closed: waiting frames cannot be sent. */
   drop(): void {
     for (const { data } of this.#queue) releaseBuffer(data)
     this.#queue = []
@@ -121,7 +121,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
     countBuffered(this, 0)
   }
 
-  /** The client is about to be closed, or gone: it is no longer paused. */
+  /** The client is closing or disconnected: it is no longer paused. */
   release(isClientOpen: boolean): void {
     this.#released = true
     this.#tickShare?.end()
@@ -151,7 +151,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
     this.#onOverflow()
   }
 
-  /** Handed to `ws`, and not to the kernel yet. */
+  /** Bytes passed to `ws`, and not to the kernel yet. */
   get #sendingBytes(): number {
     return this.#backend.bufferedAmount
   }
@@ -184,7 +184,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
   }
 
   /**
-   * Frames that came in together go out together: one system call in place of one each.
+   * Frames that arrive together are sent together, in one system call.
    *
    * @param data of long frames: memory of {@link copyToBuffer}, returned once it is sent.
    */
@@ -196,13 +196,13 @@ export class BackendWriter implements RequestBuffer, TickReader {
     }
     if (isLong(kind, data.length)) return this.#sendLong(kind, data)
     const backend = this.#backend
-    // Masked into a copy before it returns, as it must be: the memory is the caller's.
+    // Masked into a copy before the call returns: the memory belongs to the caller.
     if (kind === 'ping') backend.ping(data, undefined, this.#sent)
     else if (kind === 'pong') backend.pong(data, undefined, this.#sent)
     else backend.send(data, kind === 'binary' ? BINARY : TEXT, this.#sent)
   }
 
-  /** Writes a frame below `ws`, which compresses nothing here and so writes each frame at once, too. */
+  /** Writes a frame directly to the socket, as `ws` does without compression. */
   #sendLong(kind: FrameKind, payload: Uint8Array): void {
     const done = (): void => {
       releaseBuffer(payload)
@@ -251,7 +251,7 @@ export class BackendWriter implements RequestBuffer, TickReader {
   }
 
   #pause(throttle: ClientThrottle): void {
-    // Again with every frame: a write to the client that does not go out whole makes the library read on.
+    // With every frame: an incomplete write to the client makes the library resume reading.
     throttle.pause()
     this.#stall ??= setTimeout(() => this.cutBuffered(), STALL_MAX_MS).unref()
   }

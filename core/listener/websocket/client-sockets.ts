@@ -2,18 +2,18 @@ import { GATEWAY_ID, GatewayError } from '../../errors.ts'
 import { toNetwork } from '../../limits/client-network.ts'
 import { toMemoryBytes } from '../../limits/memory-budget.ts'
 
-/** Share of the memory that unfinished messages of one client may take. */
+/** Share of the memory that unfinished messages of one client may use. */
 const MEMORY_SHARE = 1 / 4
-/** However little memory there is: a browser with several pages opens as many. */
+/** Minimum, even with little memory: a browser with several pages opens as many. */
 const LEAST_SOCKETS = 16
-/** Bytes beyond the limit up to which a message is read, and answered with 1009. */
+/** Bytes beyond the limit up to which a message is read and closed with 1009. */
 const SLACK_BYTES = 1024 * 1024
 
-/** The library reads its limits as numbers of 32 bits with a sign: a greater one, such as that of no limit, becomes 0. */
+/** The library reads its limits as signed 32-bit integers: a greater value, such as infinity, becomes 0. */
 export const UWS_MAX_BYTES: number = 2 ** 31 - 1
 
 /**
- * Bytes of an unfinished message that µWebSockets buffers for each WebSocket. It reports neither that there is one nor how long it is.
+ * Returns how many bytes of an unfinished message µWebSockets may buffer for each WebSocket. It does not report the actual number.
  *
  * @param maxMessageBytes longest message accepted.
  */
@@ -22,9 +22,9 @@ export function toPayloadMaxBytes(maxMessageBytes: number): number {
 }
 
 /**
- * WebSockets of one client at a time.
+ * Returns the limit of concurrent WebSockets of one client.
  *
- * @param setting `auto`: as many as take at most a quarter of the memory with unfinished messages.
+ * @param setting `auto`: as many as use at most a quarter of the memory with unfinished messages.
  * @param maxMessageBytes longest message accepted.
  * @param memoryBytes of the process.
  */
@@ -38,7 +38,7 @@ export function toClientSocketsMax(
   return Math.max(sockets, LEAST_SOCKETS)
 }
 
-/** Counts the WebSockets of each client, those that still open included. */
+/** Counts the WebSockets of each client, including those that are opening. */
 export class ClientSockets {
   readonly #max: number
   readonly #counts = new Map<string, number>()
@@ -49,10 +49,10 @@ export class ClientSockets {
   }
 
   /**
-   * Counts one more.
+   * Counts a WebSocket.
    *
-   * @returns what takes it out again; further calls have no effect.
-   * @throws {GatewayError} 503 when the client has as many as it may.
+   * @returns function that removes it; further calls have no effect.
+   * @throws {GatewayError} 503 when the client has reached the limit.
    */
   enter(address: string): () => void {
     if (this.#max === Number.POSITIVE_INFINITY) return () => {}

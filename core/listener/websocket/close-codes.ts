@@ -12,7 +12,7 @@ export const TRY_AGAIN_LATER = 1013
 /** RFC 6455 §5.5: 125 bytes of payload, two of them the code. */
 const REASON_MAX_BYTES = 123
 
-/** Why `ws` gave a WebSocket up, by the code of its error: the code it closed with, and what that means. */
+/** Close code and reason by the error code of `ws`. */
 export const WS_ERRORS: Readonly<Record<string, readonly [code: number, reason: string]>> = {
   WS_ERR_INVALID_UTF8: [INVALID_DATA, 'invalid UTF-8'],
   WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: [TOO_BIG, 'message too long'],
@@ -20,13 +20,13 @@ export const WS_ERRORS: Readonly<Record<string, readonly [code: number, reason: 
   WS_ERR_TOO_MANY_BUFFERED_PARTS: [POLICY_VIOLATION, 'too many fragments'],
 }
 
-/** Whether a code may stand in a close frame (RFC 6455 §7.4), or is the one that stands for none. */
+/** Whether a code is allowed in a close frame (RFC 6455 §7.4), or means none (1005). */
 export function isCloseCode(code: number): boolean {
   if (!Number.isInteger(code)) return false
-  return (code >= 1000 && code <= 1014 && code !== 1004 && code !== ABNORMAL) || isOwn(code)
+  return (code >= 1000 && code <= 1014 && code !== 1004 && code !== ABNORMAL) || isPrivateUse(code)
 }
 
-/** A reason as long as fits into a close frame, whole characters only. */
+/** Truncates a reason to the size of a close frame, at a character boundary. */
 export function toReason(text: string): string {
   if (text.length * 3 <= REASON_MAX_BYTES) return text
   const bytes = Buffer.from(text)
@@ -36,7 +36,7 @@ export function toReason(text: string): string {
   return bytes.toString('utf8', 0, end)
 }
 
-/** Those of libraries, frameworks and applications. */
-function isOwn(code: number): boolean {
+/** Codes for libraries, frameworks and applications (RFC 6455 §7.4.2). */
+function isPrivateUse(code: number): boolean {
   return code >= 3000 && code <= 4999
 }

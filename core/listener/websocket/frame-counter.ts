@@ -10,13 +10,13 @@ const CLOSE = 0x08
 const CONTROL_MAX_BYTES = 125
 
 /**
- * Follows one direction of a WebSocket without touching it: where frames begin,
- * and how long messages are, fragments added up (RFC 6455 §5.2, §5.4).
+ * Parses frame headers of one direction of a WebSocket without changing it: tracks frame boundaries and the length of messages,
+ * including all fragments (RFC 6455 §5.2, §5.4).
  */
 export class FrameMeter {
-  /** Bytes of messages so far: neither frame headers nor pings, pongs and closes. */
+  /** Payload bytes of messages so far, without frame headers and control frames. */
   bytes = 0
-  /** A close frame has begun: the WebSocket ends as its ends have agreed. */
+  /** A close frame has begun. */
   closed = false
   /** Longest message accepted, in bytes. */
   messageMaxBytes: number = Number.POSITIVE_INFINITY
@@ -24,11 +24,11 @@ export class FrameMeter {
   readonly #header = new Uint8Array(HEADER_MAX_BYTES)
   #headerBytes = 0
   #payloadLeft = 0
-  /** The frame that payload is missing of is a control frame. */
+  /** The current frame is a control frame. */
   #control = false
   #messageBytes = 0
 
-  /** Whether the next byte begins a frame: only here may another frame be put in. */
+  /** Whether the next byte begins a frame: only here another frame may be inserted. */
   get atBoundary(): boolean {
     return this.#headerBytes === 0 && this.#payloadLeft === 0
   }
@@ -38,7 +38,7 @@ export class FrameMeter {
     this.#masked = masked
   }
 
-  /** Takes the next bytes. Otherwise than 0 once they must not be passed on: the code to close with. */
+  /** Parses the next bytes. Returns 0, or the close code if they must not be forwarded. */
   feed(chunk: Uint8Array): 0 | typeof PROTOCOL_ERROR | typeof TOO_BIG {
     let i = 0
     while (i < chunk.length) {
@@ -80,7 +80,7 @@ export class FrameMeter {
     this.#payloadLeft = length
     this.#control = (opcode & CONTROL) !== 0
     if (opcode === CLOSE) this.closed = true
-    // Control frames may come between the fragments of a message and are no part of it.
+    // Control frames may occur between the fragments of a message and are not part of it.
     if (this.#control) return length <= CONTROL_MAX_BYTES ? 0 : PROTOCOL_ERROR
     this.#messageBytes += length
     if (this.#messageBytes > this.messageMaxBytes) return TOO_BIG
@@ -89,7 +89,7 @@ export class FrameMeter {
   }
 }
 
-/** An unmasked close frame, as servers send it (RFC 6455 §5.5.1). */
+/** Creates an unmasked close frame, as servers send it (RFC 6455 §5.5.1). */
 export function toCloseFrame(code: number, reason: string): Buffer {
   const text = Buffer.from(reason).subarray(0, 123)
   return Buffer.concat([Buffer.from([0x88, 2 + text.length, code >> 8, code & 0xff]), text])

@@ -7,8 +7,8 @@ const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /**
- * Judges the client's half of a WebSocket handshake, once its `Upgrade` and `Connection` fields
- * and its method are known to be right: the error to answer with, or undefined (RFC 6455 §4.2.1).
+ * Validates the client's WebSocket handshake after its method, `Upgrade` and `Connection` (RFC 6455 §4.2.1). Returns the error to send, or
+ * undefined.
  *
  * @param bodyLength as in `Exchange.bodyLength`.
  */
@@ -29,23 +29,23 @@ export function validateHandshake(
   return refuse('a WebSocket handshake needs one Sec-WebSocket-Key of 16 bytes in base64')
 }
 
-/** The error of a request that asks for no WebSocket where only one is served (RFC 9110 §15.5.22). */
+/** Error of a request without WebSocket handshake where one is required (RFC 9110 §15.5.22). */
 export function upgradeRequired(): GatewayError {
-  return new GatewayError(GATEWAY_ID, 426, 'a WebSocket is expected here')
+  return new GatewayError(GATEWAY_ID, 426, 'a WebSocket handshake is required')
 }
 
 /**
- * The subprotocol to answer with: `wanted` where the client offers it, else none, which is `''`.
+ * Selects the subprotocol: `supported` if the client offers it, else none, which is `''`.
  *
- * @throws {TypeError} when `wanted` is no token (RFC 6455 §4.1, item 10).
+ * @throws {TypeError} when `supported` is not a token (RFC 6455 §4.1, item 10).
  */
-export function chooseProtocol(headers: HeaderList, wanted = ''): string {
-  if (wanted === '') return ''
-  if (!TOKEN.test(wanted)) {
-    throw new TypeError(`subprotocol must be a token, got ${JSON.stringify(wanted)}`)
+export function chooseProtocol(headers: HeaderList, supported = ''): string {
+  if (supported === '') return ''
+  if (!TOKEN.test(supported)) {
+    throw new TypeError(`subprotocol must be a token, got ${JSON.stringify(supported)}`)
   }
   const offers = headers.getAll('sec-websocket-protocol').join(',').split(',')
-  return offers.some((offer) => offer.trim() === wanted) ? wanted : ''
+  return offers.some((offer) => offer.trim() === supported) ? supported : ''
 }
 
 function refuse(detail: string): GatewayError {

@@ -3,45 +3,44 @@ import { Duplex } from 'node:stream'
 import { TOO_BIG } from './close-codes.ts'
 import { FrameMeter, toCloseFrame } from './frame-counter.ts'
 
-/** How long the other end may take to accept the close frame. */
+/** How long the peer may take to accept the close frame. */
 const CLOSE_TIMEOUT_MS = 2000
 
 /**
- * The client's side of a WebSocket that is carried to a backend byte by byte.
+ * The client side of a WebSocket that is proxied to a backend byte by byte.
  *
- * It stands in for the client's socket, so that a backend that cannot be reached
- * takes nothing with it and another may be tried, that messages beyond the limit
- * are refused, and that the gateway can end the WebSocket with a code of its own.
+ * It replaces the client's socket, so that another backend can be tried when one is unreachable, messages beyond the limit are
+ * rejected, and the gateway can close the WebSocket with its own code.
  */
 export class TunnelStream extends Duplex {
   readonly #socket: Socket
   readonly #fromClient = new FrameMeter(true)
   readonly #toClient = new FrameMeter(false)
-  /** The backend accepted the handshake, and its answer is on its way. */
+  /** The backend accepted the handshake, and its response is in flight. */
   #opened = false
-  /** The handshake's answer went out: frames follow. */
+  /** The response to the handshake was sent: frames follow. */
   #framed = false
   #closing = false
 
   constructor(socket: Socket, head: Buffer) {
     super({ allowHalfOpen: false })
-    // One listener per backend tried, and there is no bound to those.
+    // One listener per tried backend, and their number is not limited.
     this.setMaxListeners(0)
     this.#socket = socket
     if (head.length > 0) this.push(head)
-    // Read from the start: only a socket that is read tells when the client leaves.
+    // Read from the start: only a socket that is read detects a disconnect.
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('close', this.#onClose)
   }
 
-  /** Gives up its place for a WebSocket that ends in this process. Returns what the client has sent behind its handshake. */
+  /** Detaches from the socket for an accepted WebSocket. Returns what the client has sent after its handshake. */
   release(): Buffer {
     const socket = this.#socket
     socket.off('data', this.#onData)
     socket.off('end', this.#onEnd)
     socket.off('close', this.#onClose)
-    // Also makes a socket flow that was stopped because nobody took what it sent.
+    // Also resumes a socket that was paused because nothing read it.
     return this.read() ?? Buffer.alloc(0)
   }
 
@@ -59,36 +58,36 @@ export class TunnelStream extends Duplex {
     this.destroy()
   }
 
-  /** Bytes of messages that came from the client, as they were sent: compressed, where the two ends agreed on it. */
+  /** Message bytes received from the client, after compression, if any. */
   get bytesIn(): number {
     return this.#fromClient.bytes
   }
 
-  /** Bytes of messages that went to the client. */
+  /** Message bytes sent to the client. */
   get bytesOut(): number {
     return this.#toClient.bytes
   }
 
-  /** Whether the end was announced: by the client, the backend or the gateway. */
+  /** Whether the client, the backend or the gateway sent a close frame. */
   get agreed(): boolean {
     return this.#closing || this.#fromClient.closed || this.#toClient.closed
   }
 
-  /** A backend accepted: its answer, then frames, are written next. */
+  /** A backend accepted: its response, then frames, are written next. */
   open(messageMaxBytes: number): void {
     this.#opened = true
     this.#fromClient.messageMaxBytes = messageMaxBytes
     this.#toClient.messageMaxBytes = messageMaxBytes
   }
 
-  /** Ends the WebSocket with a close frame where one fits in, else by closing the connection. */
+  /** Ends the WebSocket with a close frame at a frame boundary, else by closing the connection. */
   closeWith(code: number, reason: string): void {
     if (this.#closing || this.destroyed) return
     const fits = this.#framed && this.#toClient.atBoundary
     this.#endSoon(fits ? toCloseFrame(code, reason) : undefined)
   }
 
-  /** The backend's connection has ended: with a close frame before, or all of a sudden. */
+  /** The backend's connection has ended, with or without a close frame. */
   backendEnded(): void {
     if (!this.#toClient.closed) this.closeWith(1011, 'the backend is gone')
   }
@@ -126,7 +125,7 @@ export class TunnelStream extends Duplex {
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
     const fits = this.#closing || !this.#framed || this.#measure(chunk)
-    // The first thing written is the answer to the handshake, in one piece.
+    // The first write is the response to the handshake, in one piece.
     this.#framed = true
     if (this.#closing || !fits) done()
     else this.#socket.write(chunk, done)
@@ -142,7 +141,7 @@ export class TunnelStream extends Duplex {
     done(error)
   }
 
-  /** False when the backend sent what must not be passed on: the WebSocket ends then. */
+  /** False when the backend sent bytes that must not be forwarded: the WebSocket ends then. */
   #measure(chunk: Buffer): boolean {
     const free = this.#toClient.atBoundary
     const wrong = this.#toClient.feed(chunk)

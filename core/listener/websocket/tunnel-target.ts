@@ -19,6 +19,6 @@ export interface TunnelTarget {
   readonly replyTimeoutMs: number
   /** Called with the backend's response, 101 or any other, before it goes to the client; may change its headers. */
   readonly onAnswer?: (status: number, headers: HeaderList) => void
-  /** Called once when an opened tunnel, or the reply in its place, has ended. */
+  /** Called once when an opened tunnel, or the forwarded response, has ended. */
   readonly onClose: () => void
 }

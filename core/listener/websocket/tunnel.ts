@@ -16,12 +16,11 @@ import {
 import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, type TrafficMeter } from './limits.ts'
 
 /**
- * A WebSocket of a client and one to a backend, joined: messages, pings and close codes go
- * from one to the other, and the end of either is the end of both.
+ * Joins a client's WebSocket with one to a backend: forwards messages, pings and close codes; the end of either side ends both.
  *
- * Each side pauses the other. A client that sends more than its backend reads all the same is closed with 1013 once the requests of
- * the process buffer too much together and it buffers most (`max_buffered`) or, where the library cannot pause a client, once
- * twice the message limit waits.
+ * Each side pauses the other. A client that still sends more than its backend reads is closed with 1013 once the requests of the process
+ * buffer too much together and it buffers most (`max_buffered`) or, if the library cannot pause a client, once twice the message limit
+ * is buffered.
  */
 export class Tunnel implements SocketOwner {
   readonly #meter: TrafficMeter
@@ -34,12 +33,12 @@ export class Tunnel implements SocketOwner {
   #throttle: ClientThrottle | undefined = undefined
   #writer: BackendWriter | undefined = undefined
   #ended = false
-  /** Pings of the backend the client has not answered yet. */
+  /** Pings of the backend without a pong of the client. */
   #pings = 0
 
   /**
    * @param onEnd called once after {@link opened}, when both sides are closed or closing;
-   *   `aborted`: the client left without a close frame.
+   *   `aborted`: the client disconnected without a close frame.
    */
   constructor(
     meter: TrafficMeter,
@@ -73,7 +72,7 @@ export class Tunnel implements SocketOwner {
     )
   }
 
-  /** Ends a tunnel that never opened. */
+  /** Ends a tunnel that was not opened. */
   abandon(): void {
     this.#ended = true
     this.#backend.terminate()
@@ -94,13 +93,13 @@ export class Tunnel implements SocketOwner {
     this.#writer!.send(message, binary)
   }
 
-  /** The backend gets it too, as a sign of life. */
+  /** Forwarded to the backend as a keep-alive. */
   pingFromClient(data: ArrayBuffer): void {
     if (!this.#ended) this.#writer!.ping(data)
   }
 
   pongFromClient(data: ArrayBuffer): void {
-    // An empty one may answer the library's own ping; one that nobody waits for is not carried.
+    // An empty one may respond to a ping of the library; an unexpected one is not forwarded.
     if (this.#ended || this.#pings === 0) return
     this.#pings--
     this.#writer!.pong(data)
@@ -142,10 +141,10 @@ export class Tunnel implements SocketOwner {
     if (this.#client!.ping(data) !== 1) this.#throttle?.hold()
   }
 
-  /** `ws` has closed the backend's half itself, with the same code. */
+  /** `ws` has closed the backend side itself, with the same code. */
   #backendFailed(error: NodeJS.ErrnoException): void {
     const { code = '' } = error
-    // Without a code of the library it is the socket's error, and `close` follows.
+    // Without a code of the library it is an error of the socket, and `close` follows.
     if (!code.startsWith('WS_ERR')) return
     const [status, reason] = WS_ERRORS[code] ?? [PROTOCOL_ERROR, 'malformed frame of the backend']
     this.#end(status, reason)
@@ -157,7 +156,7 @@ export class Tunnel implements SocketOwner {
     this.#writer?.drop()
   }
 
-  /** A client that sends too fast stays paused until the library gives up its connection: it would be read for nothing. */
+  /** A client that sends too fast stays paused until the library closes its connection: reading it would be useless. */
   #overflow(): void {
     if (this.#ended) return
     this.#throttle?.stop()
@@ -170,7 +169,7 @@ export class Tunnel implements SocketOwner {
     const client = this.#client
     this.#client = undefined
     this.#writer?.release(client !== undefined)
-    // The library takes no code for a close frame without one.
+    // The library expects no code for a close frame without one.
     if (code === NO_STATUS) client?.end()
     else client?.end(code, reason)
     this.#onEnd(false)
@@ -178,7 +177,7 @@ export class Tunnel implements SocketOwner {
 
   #closeBackend(code: number, reason: string): void {
     const backend = this.#backend
-    // Its close frame lies behind what was not read for the client's sake.
+    // Its close frame comes after bytes that were not read while the client was slow.
     if (backend.isPaused) backend.resume()
     if (this.#writer === undefined) backend.terminate()
     else this.#writer.close(code, reason)

@@ -8,11 +8,11 @@ import type { JsonObject, JsonValue } from '../json/json.ts'
 import { ANY } from './scalar-shapes.ts'
 import type { Shape } from './shape.ts'
 
-/** Most values looked at: unions within unions may multiply the tries. */
+/** Maximum number of attempts: nested unions multiply them. */
 const MAX_STEPS = 20_000
-/** Most shapes within one another, unions and references counted. */
+/** Maximum nesting of shapes, including unions and references. */
 const MAX_DEPTH = 200
-/** Values of an enumeration that an error lists. */
+/** Maximum number of enumeration values listed in an error. */
 const MAX_LISTED = 16
 
 /** RFC 8259 §6. */
@@ -22,42 +22,45 @@ const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 const MISFIT: unique symbol = Symbol('misfit')
 type Fitted = JsonValue | typeof MISFIT
 
-/** How far a coercion got, and why it ended. */
+/** Progress of a coercion, and why it failed. */
 interface Attempt {
   steps: number
-  wanted: string
-  given: FieldValue | undefined
-  /** From the innermost to the outermost. */
+  expected: string
+  actual: FieldValue | undefined
+  /** Path of the failure, innermost first. */
   readonly path: (string | number)[]
 }
 
 /**
- * Fields, whose values are text, as the JSON document an endpoint wants.
+ * Converts fields, whose values are text, to the JSON document that an endpoint expects.
  *
  * | shape | accepts |
  * |---|---|
- * | string, bytes | any text as it is; bytes are Base64 already |
+ * | string, bytes | any text unchanged; bytes are already Base64 |
  * | integer | a whole number: `42`, `42.0`, `4.2e1`; beyond 2^53 as a string, within the bounds of the type |
  * | number | a JSON number |
  * | boolean | `true`, `1`, empty (a bare name); `false`, `0` |
  * | null | `null`, empty |
  * | enumeration | the text of one of its values |
  * | list | several values, or one |
- * | object | nested fields; those it does not know like those of an unknown shape |
- * | any, none | JSON scalars are recognised: `123`, `1.5`, `true`, `null`, `"x"`; the rest is text, so are numbers that are no JSON (`007`) and those a double does not hold (2^53, `1e400`) |
+ * | object | nested fields; undeclared ones as of an unknown shape |
+ * | any, none | JSON scalars are recognized: `123`, `1.5`, `true`, `null`, `"x"`; anything else is text, including numbers that are not JSON (`007`) and those that a double cannot represent (2^53, `1e400`) |
  *
- * A file becomes its Base64 wherever text may stand. Missing and unknown fields and ranges are for the service to judge.
+ * A file becomes Base64 where text is allowed. The service checks missing and unknown fields, and ranges.
  *
- * @throws {GatewayError} 400 naming the first field that does not fit and what would.
+ * @throws {GatewayError} 400 with the first field that does not match, and the expected type.
  */
 export function coerce(fields: Fields, shape: Shape = ANY, id: string = GATEWAY_ID): JsonObject {
-  const attempt: Attempt = { steps: 0, wanted: '', given: undefined, path: [] }
+  const attempt: Attempt = { steps: 0, expected: '', actual: undefined, path: [] }
   const document = fit(fields, shape, 0, attempt)
-  // Fields are an object, and an object is all that fits them.
+  // Fields are an object, so that only an object matches.
   if (document !== MISFIT) return document as JsonObject
-  // As the service would say it of a JSON body.
+  // Worded as the service would for a JSON body.
   const path = formatPath(['request', ...attempt.path.reverse()])
-  throw badRequest(id, `${path} must be ${attempt.wanted}, got ${tell(attempt.given ?? fields)}`)
+  throw badRequest(
+    id,
+    `${path} must be ${attempt.expected}, got ${describe(attempt.actual ?? fields)}`,
+  )
 }
 
 function fit(value: FieldValue, shape: Shape, depth: number, attempt: Attempt): Fitted {
@@ -123,10 +126,10 @@ function fitList(
   attempt: Attempt,
 ): Fitted {
   if (isFields(value)) return miss(attempt, 'a list', value)
-  const given = Array.isArray(value) ? value : [value]
+  const values = Array.isArray(value) ? value : [value]
   const list: JsonValue[] = []
-  for (let i = 0; i < given.length; i++) {
-    const fitted = fit(given[i]!, shape.first[i] ?? shape.items, depth + 1, attempt)
+  for (let i = 0; i < values.length; i++) {
+    const fitted = fit(values[i]!, shape.first[i] ?? shape.items, depth + 1, attempt)
     if (fitted === MISFIT) {
       attempt.path.push(i)
       return MISFIT
@@ -142,19 +145,19 @@ function fitUnion(
   depth: number,
   attempt: Attempt,
 ): Fitted {
-  const wanted: string[] = []
+  const expected: string[] = []
   let inner: Attempt | undefined
   for (const option of options) {
     const fitted = fit(value, option, depth + 1, attempt)
     if (fitted !== MISFIT) return fitted
-    // What is wrong further in tells more than a list of all that could stand here.
+    // The innermost mismatch is more specific than a list of alternatives.
     if (attempt.path.length > 0) inner ??= { ...attempt, path: [...attempt.path] }
-    else wanted.push(attempt.wanted)
+    else expected.push(attempt.expected)
     attempt.path.length = 0
   }
-  if (inner === undefined) return miss(attempt, wanted.join(' or '), value)
+  if (inner === undefined) return miss(attempt, expected.join(' or '), value)
   attempt.path.push(...inner.path)
-  return miss(attempt, inner.wanted, inner.given!)
+  return miss(attempt, inner.expected, inner.actual!)
 }
 
 function fitEnum(value: FieldValue, values: readonly JsonValue[], attempt: Attempt): Fitted {
@@ -170,7 +173,7 @@ function fitEnum(value: FieldValue, values: readonly JsonValue[], attempt: Attem
 function fitInteger(value: FieldValue, min: bigint, max: bigint, attempt: Attempt): Fitted {
   const fitted = typeof value === 'string' ? parseInteger(value, min, max) : undefined
   if (fitted !== undefined) return fitted
-  // Of more digits than a double holds, `Number` makes a whole number, or Infinity.
+  // For more digits than a double can represent, `Number` returns an integer, or Infinity.
   const isOutside =
     typeof value === 'string' && DECIMAL.test(value) && Math.trunc(Number(value)) === Number(value)
   return miss(attempt, isOutside ? `an integer from ${min} to ${max}` : 'an integer', value)
@@ -182,7 +185,7 @@ function fitNumber(value: FieldValue, attempt: Attempt): Fitted {
   return Number.isFinite(number) ? number : miss(attempt, 'a number a double can hold', value)
 }
 
-/** A JSON scalar, where text is one, else the text. */
+/** Parses a JSON scalar; other text is returned unchanged. */
 function recognise(text: string): JsonValue {
   const first = text.charCodeAt(0)
   // `-` and digits.
@@ -210,13 +213,13 @@ function toText(value: string | Uint8Array): string {
     : Buffer.from(value.buffer, value.byteOffset, value.length).toString('base64')
 }
 
-function miss(attempt: Attempt, wanted: string, given: FieldValue): typeof MISFIT {
-  attempt.wanted = wanted
-  attempt.given = given
+function miss(attempt: Attempt, expected: string, actual: FieldValue): typeof MISFIT {
+  attempt.expected = expected
+  attempt.actual = actual
   return MISFIT
 }
 
-function tell(value: FieldValue): string {
+function describe(value: FieldValue): string {
   if (typeof value === 'string') return quote(value)
   if (isLeaf(value)) return 'a file'
   return Array.isArray(value) ? `a list of ${value.length}` : 'an object'

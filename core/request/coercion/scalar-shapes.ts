@@ -6,14 +6,14 @@ export const NUMBER: Shape = { kind: 'number' }
 export const BOOLEAN: Shape = { kind: 'boolean' }
 export const NULL: Shape = { kind: 'null' }
 
-/** Whole numbers that JSON numbers hold exactly (RFC 8259 §6). */
+/** Integers that JSON numbers represent exactly (RFC 8259 §6). */
 export const SAFE_INTEGER: Shape = {
   kind: 'integer',
   min: BigInt(Number.MIN_SAFE_INTEGER),
   max: BigInt(Number.MAX_SAFE_INTEGER),
 }
 
-/** Whole numbers of so many bits: `int32`, `uint64`… */
+/** Sized integers: `int32`, `uint64`… */
 export const SIZED_INTEGERS: ReadonlyMap<string, Shape> = new Map(
   [8n, 16n, 32n, 64n].flatMap((bits): [string, Shape][] => [
     [`int${bits}`, { kind: 'integer', min: -(2n ** (bits - 1n)), max: 2n ** (bits - 1n) - 1n }],

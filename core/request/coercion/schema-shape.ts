@@ -10,9 +10,9 @@ import {
 } from './scalar-shapes.ts'
 import type { Shape } from './shape.ts'
 
-/** Deepest nesting of a schema that is looked at; below it anything goes. */
+/** Maximum depth of a schema; below it any value is accepted. */
 const MAX_DEPTH = 64
-/** Most parts of a schema that are looked at: references may multiply them beyond what its text is long. */
+/** Maximum number of schema parts: references can multiply them beyond the length of the text. */
 const MAX_PARTS = 10_000
 
 const SCALARS: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | undefined, Shape>([
@@ -20,16 +20,16 @@ const SCALARS: ReadonlyMap<JsonValue | undefined, Shape> = new Map<JsonValue | u
   ['number', NUMBER],
   ['boolean', BOOLEAN],
   ['null', NULL],
-  // TypeBox's own name for whole numbers of any size.
+  // TypeBox's name for integers of any size.
   ['bigint', SIZED_INTEGERS.get('int64')!],
 ])
 
 /**
- * Shape of a JSON Schema (2020-12, and the older forms of lists and definitions), from its text.
+ * Converts a JSON Schema (2020-12, and the older forms of lists and definitions) to a shape.
  *
- * Read are `type`, `format` of integers (`int32`, `int64`, `uint32`, `uint64`), `properties`,
- * `additionalProperties`, `items`, `prefixItems`, `enum`, `const`, `anyOf`, `oneOf`, `allOf` and `$ref` within the
- * schema. All else restricts values and is for the service to check. Undefined when the text is no schema.
+ * Supports `type`, `format` of integers (`int32`, `int64`, `uint32`, `uint64`), `properties`, `additionalProperties`, `items`,
+ * `prefixItems`, `enum`, `const`, `anyOf`, `oneOf`, `allOf` and `$ref` within the schema. Other keywords restrict values, which
+ * the service checks. Undefined when the text is not a schema.
  */
 export function parseSchema(text: string): Shape | undefined {
   let schema: JsonValue
@@ -41,7 +41,7 @@ export function parseSchema(text: string): Shape | undefined {
   return isObject(schema) ? new SchemaReader(schema).read(schema, 0) : undefined
 }
 
-/** Definitions seen from inside a schema: its own, and those around it. */
+/** Definitions in scope of a schema: its own, and those of enclosing schemas. */
 interface Scope {
   readonly definitions: JsonObject
   readonly outer: Scope | undefined
@@ -49,8 +49,8 @@ interface Scope {
 
 class SchemaReader {
   readonly #root: JsonObject
-  /** Shapes of objects, lists and unions by their schema: a schema may refer to one it is part of. */
-  readonly #known = new Map<JsonObject, Shape>()
+  /** Shapes of objects, lists and unions by their schema: schemas may be recursive. */
+  readonly #shapes = new Map<JsonObject, Shape>()
   #parts = 0
 
   constructor(root: JsonObject) {
@@ -59,7 +59,7 @@ class SchemaReader {
 
   read(schema: JsonValue | undefined, depth: number, outer?: Scope): Shape {
     if (!isObject(schema) || depth > MAX_DEPTH || ++this.#parts > MAX_PARTS) return ANY
-    const known = this.#known.get(schema)
+    const known = this.#shapes.get(schema)
     if (known !== undefined) return known
     const definitions = schema['$defs'] ?? schema['definitions']
     const scope = isObject(definitions) ? { definitions, outer } : outer
@@ -75,7 +75,7 @@ class SchemaReader {
     if (Array.isArray(parts)) return this.#readAll(parts, schema, depth, scope)
     const { type } = schema
     if (!Array.isArray(type)) return this.#readType(type, schema, depth, scope)
-    // 64 bits, as JSON has them (ProtoJSON): a number, or a string of its digits.
+    // 64-bit integers in JSON (ProtoJSON): a number, or a string of digits.
     const sized = toSized(schema)
     if (sized !== undefined && type.includes('integer') && type.includes('string')) return sized
     const typed = type.map((type) => ({ ...schema, type }))
@@ -99,13 +99,13 @@ class SchemaReader {
   #readObject(schema: JsonObject, depth: number, scope: Scope | undefined): Shape {
     const fields = new Map<string, Shape>()
     const shape = { kind: 'object' as const, fields, rest: ANY }
-    this.#known.set(schema, shape)
+    this.#shapes.set(schema, shape)
     const { properties } = schema
     if (isObject(properties)) {
       for (const name of Object.keys(properties))
         fields.set(name, this.read(properties[name], depth + 1, scope))
     }
-    // TypeBox writes records as one pattern for all names.
+    // TypeBox represents records as one pattern for all names.
     const patterns = schema['patternProperties']
     const rest = isObject(patterns) ? Object.values(patterns)[0] : schema['additionalProperties']
     shape.rest = this.read(rest, depth + 1, scope)
@@ -118,7 +118,7 @@ class SchemaReader {
     const rest = Array.isArray(items) ? schema['additionalItems'] : items
     const first: Shape[] = []
     const shape = { kind: 'list' as const, items: ANY, first }
-    this.#known.set(schema, shape)
+    this.#shapes.set(schema, shape)
     if (Array.isArray(places))
       for (const place of places) first.push(this.read(place, depth + 1, scope))
     shape.items = this.read(rest, depth + 1, scope)
@@ -133,12 +133,12 @@ class SchemaReader {
   ): Shape {
     const shapes: Shape[] = []
     const shape: Shape = { kind: 'union', options: shapes }
-    this.#known.set(schema, shape)
+    this.#shapes.set(schema, shape)
     for (const option of options) shapes.push(this.read(option, depth + 1, scope))
     return shape
   }
 
-  /** The fields of all parts in one object; of parts that are none, the first says what it is. */
+  /** Merges the fields of all parts into one object; without objects, the first part determines the shape. */
   #readAll(
     parts: readonly JsonValue[],
     schema: JsonObject,
@@ -155,7 +155,7 @@ class SchemaReader {
     return shapes.find((shape) => shape.kind !== 'any') ?? ANY
   }
 
-  /** The schema at a JSON pointer (RFC 6901), `#/$defs/Node`, or the definition of a name, `Node`, as TypeBox writes it. */
+  /** Finds the schema at a JSON pointer (RFC 6901), `#/$defs/Node`, or a definition by name, `Node`, as TypeBox writes it. */
   #find(reference: string, scope: Scope | undefined): JsonValue | undefined {
     const steps = reference.split('/').map(decodeStep)
     if (steps[0] === '#') {
@@ -176,7 +176,7 @@ class SchemaReader {
 
 const NO_SCOPE: Scope = { definitions: {}, outer: undefined }
 
-/** The integer that `format` names. */
+/** Returns the integer shape of a `format`. */
 function toSized({ format }: JsonObject): Shape | undefined {
   return typeof format === 'string' ? SIZED_INTEGERS.get(format) : undefined
 }

@@ -3,29 +3,29 @@ import type { JsonValue } from '../json/json.ts'
 import { parseSchema } from './schema-shape.ts'
 import { toShape } from './value-shape.ts'
 
-/** What a request, or a part of it, looks like: as much of its description as text must be read by. */
+/** Type of a request, or of a part of it, as far as required to interpret text. */
 export type Shape =
   | { readonly kind: 'any' | 'string' | 'number' | 'boolean' | 'null' }
   | { readonly kind: 'integer'; readonly min: bigint; readonly max: bigint }
   | { readonly kind: 'enum'; readonly values: readonly JsonValue[] }
-  /** The first items have shapes of their own, the others `items`. */
+  /** `first`: shapes of the first items; `items`: shape of the others. */
   | { readonly kind: 'list'; readonly items: Shape; readonly first: readonly Shape[] }
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Shape>; readonly rest: Shape }
-  /** One of several; the first that fits. */
+  /** Alternatives; the first match is used. */
   | { readonly kind: 'union'; readonly options: readonly Shape[] }
 
-const known = new WeakMap<Endpoint, Shape>()
+const shapes = new WeakMap<Endpoint, Shape>()
 
 /**
- * Shape of an endpoint's requests: of its JSON Schema (metadata `requestSchema`) where it has one that can be
- * read, else of its Value tree. Worked out once for each endpoint object.
+ * Returns the shape of an endpoint's requests: from its JSON Schema (metadata `requestSchema`) if it has a valid one, else from
+ * its Value tree. Cached per endpoint object.
  */
 export function shapeOf(endpoint: Endpoint): Shape {
-  let shape = known.get(endpoint)
+  let shape = shapes.get(endpoint)
   if (shape === undefined) {
     const schema = endpoint.metadata['requestSchema']
     shape = (schema === undefined ? undefined : parseSchema(schema)) ?? toShape(endpoint.request)
-    known.set(endpoint, shape)
+    shapes.set(endpoint, shape)
   }
   return shape
 }

@@ -21,15 +21,15 @@ const SCALARS: ReadonlyMap<string, Shape> = new Map([
   ['number', NUMBER],
 ])
 
-/** Deepest described nesting; below it anything goes. */
+/** Maximum depth of a Value tree; below it any value is accepted. */
 const MAX_DEPTH = 32
 
 const MAP = 'map['
 const LIST = '[]'
 
 /**
- * Shape of a Value: a scalar by its type's name, `[]T`, `map[string]T`, or a message whose fields are `values`.
- * A list or map of messages carries the fields of one in `values`. A type that is none of these, and has no fields, is anything.
+ * Converts a Value to a shape: a scalar by its type name, `[]T`, `map[string]T`, or a message whose fields are `values`.
+ * A list or map of messages has the fields of a message in `values`. Any other type without fields accepts any value.
  */
 export function toShape(value: Value): Shape {
   return toTypeShape(value.type, value.values, 0)

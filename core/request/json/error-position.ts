@@ -1,24 +1,24 @@
 import { skipBlanks } from './json-text.ts'
 
 /**
- * Where and why a text is not JSON (RFC 8259): `expected a value at position 5, got "}"`. Positions count
- * characters from 0. JavaScript engines tell the position of some faults only.
+ * Describes the first syntax error of a JSON text (RFC 8259): `expected a value at position 5, got "}"`. Positions count
+ * characters from 0. JavaScript engines report the position of some errors only.
  *
- * For texts `JSON.parse` refused. Linear, and without recursion.
+ * For texts that `JSON.parse` rejected. Linear, and without recursion.
  */
 export function findJsonFault(text: string): string {
-  /** The closing brackets still wanted, innermost last. */
+  /** Missing closing brackets, innermost last. */
   const closers: string[] = []
   let at = skipBlanks(text, 0)
-  let wanted: 'value' | 'name' | 'next' = 'value'
-  /** An empty list or object may be closed at once. */
+  let expected: 'value' | 'name' | 'next' = 'value'
+  /** A closing bracket is allowed here: the list or object is empty so far. */
   let opened = false
   for (;;) {
     const char = text[at]
     const closer = closers.at(-1)
-    if (wanted === 'next') {
+    if (expected === 'next') {
       if (closer === undefined) return fault('the end', text, at)
-      if (char === ',') wanted = closer === '}' ? 'name' : 'value'
+      if (char === ',') expected = closer === '}' ? 'name' : 'value'
       else if (char === closer) closers.pop()
       else return fault(`, or ${closer}`, text, at)
       at++
@@ -27,8 +27,8 @@ export function findJsonFault(text: string): string {
       closers.pop()
       at++
       opened = false
-      wanted = 'next'
-    } else if (wanted === 'name') {
+      expected = 'next'
+    } else if (expected === 'name') {
       if (char !== '"') return fault('a name in double quotes', text, at)
       const end = skipString(text, at)
       if (end < 0) return stringFault(text, -end - 1)
@@ -36,10 +36,10 @@ export function findJsonFault(text: string): string {
       if (text[at] !== ':') return fault(':', text, at)
       at++
       opened = false
-      wanted = 'value'
+      expected = 'value'
     } else if (char === '{' || char === '[') {
       closers.push(char === '{' ? '}' : ']')
-      wanted = char === '{' ? 'name' : 'value'
+      expected = char === '{' ? 'name' : 'value'
       opened = true
       at++
     } else {
@@ -53,16 +53,16 @@ export function findJsonFault(text: string): string {
         at = end
       }
       opened = false
-      wanted = 'next'
+      expected = 'next'
     }
     at = skipBlanks(text, at)
   }
 }
 
-function fault(wanted: string, text: string, at: number): string {
-  if (at >= text.length) return `expected ${wanted} at position ${at}, got the end`
+function fault(expected: string, text: string, at: number): string {
+  if (at >= text.length) return `expected ${expected} at position ${at}, got the end`
   const got = String.fromCodePoint(text.codePointAt(at)!)
-  return `expected ${wanted} at position ${at}, got ${JSON.stringify(got)}`
+  return `expected ${expected} at position ${at}, got ${JSON.stringify(got)}`
 }
 
 function stringFault(text: string, at: number): string {
@@ -72,7 +72,7 @@ function stringFault(text: string, at: number): string {
     : `unescaped control character at position ${at}`
 }
 
-/** Position behind a string; below 0, `-position - 1` of its fault. */
+/** Returns the end of a string; below 0: `-position - 1` of its error. */
 function skipString(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -93,7 +93,7 @@ const FOUR_DIGITS = /^[0-9a-fA-F]{4}$/
 const WORDS = ['true', 'false', 'null']
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
-/** Position behind a number or one of the words, or `at`. */
+/** Returns the end of a number or literal, or `at`. */
 function skipWord(text: string, at: number): number {
   for (const word of WORDS) if (text.startsWith(word, at)) return at + word.length
   NUMBER.lastIndex = at

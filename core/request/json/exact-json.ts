@@ -4,28 +4,28 @@ import { skipString, skipValue } from './json-text.ts'
 
 const MIN = BigInt(Number.MIN_SAFE_INTEGER)
 const MAX = BigInt(Number.MAX_SAFE_INTEGER)
-/** Of at most 15 significant digits, which a double holds (`DBL_DIG` of C). */
+/** At most 15 significant digits, which a double represents exactly (`DBL_DIG` of C). */
 const SHORT = /^-?[\d.]{1,15}(?:[eE]|$)/
 
 /**
- * JSON as people write it. Numbers that a reader without a schema must not round are texts: see {@link isDouble}.
+ * Parses JSON without loss of precision: numbers that must not be rounded become strings, see {@link isDouble}.
  *
- * @throws {SyntaxError} with the place of the first fault.
+ * @throws {SyntaxError} with the position of the first error.
  */
 export function parseExactJson(text: string): unknown {
   const value = parseLocated(text)
   return quoteNumbers(text, isDouble) ?? value
 }
 
-/** JSON with some of its numbers as texts. @returns undefined where all of them are `kept`. */
+/** Quotes the numbers of a JSON text for which `isKept` is false. @returns undefined if there are none. */
 export function quoteNumbers(text: string, isKept: (number: string) => boolean): unknown {
   const quoted = replaceNumbers(text, (number) => (isKept(number) ? number : `"${number}"`))
   return quoted === text ? undefined : JSON.parse(quoted)
 }
 
 /**
- * Whether a JSON number reads the same as an integer and as a double: a fraction, or an integer of up to ±(2^53 - 1). Not
- * 9007199254740993, nor 1.00000000000000001, of which `JSON.parse` makes 1.
+ * Whether a double represents a JSON number exactly: a fraction, or an integer up to ±(2^53 - 1). Not 9007199254740993, nor
+ * 1.00000000000000001, which `JSON.parse` rounds to 1.
  */
 export function isExact(number: string): boolean {
   const double = Number(number)
@@ -34,14 +34,14 @@ export function isExact(number: string): boolean {
 }
 
 /**
- * Whether a JSON number of unknown type is a double: it is {@link isExact}, or written as a floating-point number of few
- * digits, such as `1e300`. Digits beyond ±(2^53 - 1) may be an id.
+ * Whether a JSON number of unknown type may be read as a double: it is {@link isExact}, or a floating-point number with few
+ * digits, such as `1e300`. An integer beyond ±(2^53 - 1) may be an id.
  */
 export function isDouble(number: string): boolean {
   return isExact(number) || (SHORT.test(number) && Number.isFinite(Number(number)))
 }
 
-/** @throws {SyntaxError} with the place of the first fault. */
+/** @throws {SyntaxError} with the position of the first error. */
 export function parseLocated(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -50,7 +50,7 @@ export function parseLocated(text: string): unknown {
   }
 }
 
-/** The same JSON with others in place of some numbers. Not by a pattern: one would need a stack as deep as the longest text. */
+/** Replaces numbers of a JSON text. Without a regular expression, whose stack would grow with the longest string. */
 export function replaceNumbers(text: string, replace: (number: string) => string): string {
   let exact = ''
   let copied = 0

@@ -1,13 +1,12 @@
-/** Most digits of a 64-bit integer. */
+/** Maximum number of digits of a 64-bit integer. */
 const MAX_DIGITS = 20
 
 /** A number with a fraction or an exponent (RFC 8259 §6). */
 const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
 
 /**
- * Whole number from decimal text, leading zeros dropped: a number while it is safe, else a string, which JSON
- * readers that know 64-bit integers accept as well (ProtoJSON mapping). `1.0` and `1e3` are whole numbers, as they
- * are to JSON Schema. Undefined when it is none or out of bounds.
+ * Parses an integer, without leading zeros: a number if it is safe, else a string, which JSON readers with 64-bit integers accept
+ * as well (ProtoJSON mapping). `1.0` and `1e3` are integers, as in JSON Schema. Undefined for other text, or out of bounds.
  */
 export function parseInteger(text: string, min: bigint, max: bigint): number | string | undefined {
   if (/[.eE]/.test(text)) {
@@ -19,7 +18,7 @@ export function parseInteger(text: string, min: bigint, max: bigint): number | s
   if (text.length === first) return undefined
   let start = first
   while (start < text.length - 1 && text.charCodeAt(start) === 0x30) start++
-  // Before BigInt sees it: its time grows faster than the number of digits.
+  // Before BigInt: its time grows faster than the number of digits.
   if (text.length - start > MAX_DIGITS) return undefined
   for (let i = start; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -35,7 +34,7 @@ export function parseInteger(text: string, min: bigint, max: bigint): number | s
   return exact >= min && exact <= max ? exact.toString() : undefined
 }
 
-/** Digits of a number with a fraction or an exponent; undefined where it is no whole number, or has more digits than 64 bits. */
+/** Digits of a number with a fraction or an exponent; undefined when it is not an integer, or has more digits than 64 bits. */
 function toWhole(text: string): string | undefined {
   const [, sign = '', whole, fraction = '', exponent = '0'] = DECIMAL.exec(text) ?? []
   if (whole === undefined) return undefined
@@ -50,7 +49,7 @@ function toWhole(text: string): string | undefined {
   return sign + digits.slice(start, end).padEnd(point - start, '0')
 }
 
-/** JSON of a value that may hold bigints: numbers while they are safe, else strings. */
+/** Formats JSON with bigints: as numbers if they are safe integers, else as strings. */
 export function formatJson(value: unknown): string {
   return JSON.stringify(value, formatBigint)
 }

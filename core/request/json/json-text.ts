@@ -1,13 +1,13 @@
 /**
- * Walks over the text of JSON without building it, so that values can be passed on as they were written: parsing them
- * would round integers beyond 2^53. All of it wants text that `JSON.parse` accepts.
+ * Scans JSON text without parsing values, so that they are forwarded unchanged: parsing would round integers beyond 2^53. All
+ * functions require text that `JSON.parse` accepts.
  */
 
 /**
- * Visits the members of the object that begins at `open`.
+ * Visits the members of the object at `open`.
  *
- * @param visit gets the name and where its value begins; returns where it ends.
- * @returns the position behind the object.
+ * @param visit receives the name and the start of its value; returns the end.
+ * @returns the end of the object.
  */
 export function visitMembers(
   text: string,
@@ -19,7 +19,7 @@ export function visitMembers(
     const nameEnd = skipString(text, at)
     const written = text.slice(at + 1, nameEnd - 1)
     const name: string = written.includes('\\') ? JSON.parse(`"${written}"`) : written
-    // Behind the colon.
+    // After the colon.
     const start = skipBlanks(text, skipBlanks(text, nameEnd) + 1)
     at = skipBlanks(text, visit(name, start))
     if (text[at] === ',') at = skipBlanks(text, at + 1)
@@ -27,7 +27,7 @@ export function visitMembers(
   return at + 1
 }
 
-/** The members of an object as they are written, the last of each name; undefined when the text is no object. */
+/** Texts of the members of an object, the last of each name; undefined when the text is not an object. */
 export function splitObject(text: string): Map<string, string> | undefined {
   const open = skipBlanks(text, 0)
   if (text[open] !== '{') return undefined
@@ -40,7 +40,7 @@ export function splitObject(text: string): Map<string, string> | undefined {
   return members
 }
 
-/** The items of a list as they are written; undefined when the text is no list. */
+/** Texts of the items of a list; undefined when the text is not a list. */
 export function splitList(text: string): string[] | undefined {
   let at = skipBlanks(text, 0)
   if (text[at] !== '[') return undefined
@@ -55,7 +55,7 @@ export function splitList(text: string): string[] | undefined {
   return items
 }
 
-/** Position behind the value that begins at `at`. */
+/** Returns the end of the value at `at`. */
 export function skipValue(text: string, at: number): number {
   let depth = 0
   for (let i = at; i < text.length; i++) {
@@ -65,7 +65,7 @@ export function skipValue(text: string, at: number): number {
       if (depth === 0) return i + 1
     } else if (code === 0x5b || code === 0x7b) depth++
     else if (code === 0x5d || code === 0x7d) {
-      // The end of what a number or a word stands in, or of the list or object itself.
+      // The end of the container of a number or literal, or of the list or object itself.
       if (depth === 0) return i
       if (--depth === 0) return i + 1
     } else if (depth === 0 && (code === 0x2c || isBlank(code))) return i
@@ -73,14 +73,14 @@ export function skipValue(text: string, at: number): number {
   return text.length
 }
 
-/** Position of the first character from `at` on that is no blank (RFC 8259 §2). */
+/** Skips whitespace (RFC 8259 §2). */
 export function skipBlanks(text: string, at: number): number {
   let i = at
   while (i < text.length && isBlank(text.charCodeAt(i))) i++
   return i
 }
 
-/** Position behind the string that begins at `at`. */
+/** Returns the end of the string at `at`. */
 export function skipString(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     const code = text.charCodeAt(i)

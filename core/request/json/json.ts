@@ -3,17 +3,15 @@ import { badRequest } from '../bad-request.ts'
 import { decodeUtf8 } from '../utf8.ts'
 import { findJsonFault } from './error-position.ts'
 
-/** A value JSON can hold. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
 
-/** An object as JSON has it. */
 export interface JsonObject {
   [name: string]: JsonValue
 }
 
-/** Deepest nesting of objects and lists. */
+/** Maximum nesting of objects and lists. */
 const MAX_DEPTH = 64
-/** Most names in all objects together. */
+/** Maximum number of names in all objects together. */
 const MAX_KEYS = 100_000
 
 const FORBIDDEN = '__proto__'
@@ -23,22 +21,21 @@ const FORBIDDEN_MAX = FORBIDDEN.length * 6
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
-/** Fewest characters of a number without an exponent that a double may not hold. */
+/** Minimum length of a number without an exponent that a double may not represent exactly. */
 const LONG_CHARS = 16
 
-/** Puts what a schema wants in place of numbers that `JSON.parse` rounded; may change `value`. Throws where they do not fit. */
+/** Restores numbers that `JSON.parse` rounded, by a schema; may change `value`. Throws when they do not match the schema. */
 export type RestoreNumbers = (value: JsonValue, text: string) => JsonValue
 
 /**
- * JSON out of a request, for documents the gateway has to look into.
+ * Parses untrusted JSON.
  *
- * Nested 64 deep at most, with 100 000 names at most and none of them `__proto__`, however it is escaped: checked in one
- * pass that allocates nothing, before anything is built. Costs a quarter to a half more than `JSON.parse` alone
- * (micro-benchmark `request-document`).
+ * Limits: nesting 64, 100 000 names, and no name `__proto__`, even if escaped. They are checked in one pass without allocations
+ * before parsing, which adds a quarter to a half to the time of `JSON.parse` (micro-benchmark `request-document`).
  *
- * @param what what the text is called in errors: `request body`.
- * @param restore is called where `JSON.parse` may have rounded a number. @default numbers are doubles
- * @throws {GatewayError} 400 when it is not JSON (with the position of the first fault), not UTF-8, or beyond these bounds.
+ * @param what name of the text, for errors: `request body`.
+ * @param restore called when `JSON.parse` may have rounded a number. @default numbers are doubles
+ * @throws {GatewayError} 400 when it is not JSON (with the position of the first error), not UTF-8, or beyond these limits.
  */
 export function parseJson(
   source: string | Uint8Array,
@@ -58,16 +55,16 @@ export function parseJson(
 }
 
 /**
- * Up to the first fault of malformed JSON this pass sees the same strings and brackets as `JSON.parse`, which reads no
- * further: so nothing beyond the bounds is ever built.
+ * Checks the limits. Up to the first syntax error this pass sees the same strings and brackets as `JSON.parse`, which reads no
+ * further: so nothing beyond the limits is ever built.
  *
- * @returns whether a number has 16 characters or more, or an exponent: all others are doubles as they are written.
+ * @returns whether a number has 16 characters or more, or an exponent: a double represents all others exactly.
  */
 function checkBounds(text: string, what: string, id: string): boolean {
   const { length } = text
   let depth = 0
   let keys = 0
-  /** Where the last string begins, behind its quote, and ends. */
+  /** Start of the last string, after its quote, and its end. */
   let start = 0
   let end = 0
   let escaped = false
@@ -88,9 +85,9 @@ function checkBounds(text: string, what: string, id: string): boolean {
       end = i
     } else if (code === COLON) {
       if (++keys > MAX_KEYS)
-        throw badRequest(id, `${what} must not hold more than ${MAX_KEYS} names`)
+        throw badRequest(id, `${what} must not contain more than ${MAX_KEYS} names`)
       if (isForbidden(text, start, end, escaped))
-        throw badRequest(id, `${what} must not hold the name ${FORBIDDEN}, at position ${start}`)
+        throw badRequest(id, `${what} must not contain the name ${FORBIDDEN}, at position ${start}`)
     } else if (code === 0x5b || code === 0x7b) {
       if (++depth > MAX_DEPTH)
         throw badRequest(id, `${what} must not nest deeper than ${MAX_DEPTH}`)
@@ -104,7 +101,7 @@ function checkBounds(text: string, what: string, id: string): boolean {
   return isLong
 }
 
-/** Of a number, or its decimal point. */
+/** Whether a character is a digit or a decimal point. */
 function isDigit(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || code === 0x2e
 }

@@ -1,10 +1,10 @@
 import { skipBlanks, skipValue } from './json-text.ts'
 
 /**
- * The same JSON with other blanks: its numbers stay as they are written.
+ * Changes the indentation of a JSON text and preserves its numbers.
  *
  * @param text that `JSON.parse` accepts.
- * @param indent of each level, such as a tab; empty: no blanks at all, on one line.
+ * @param indent of each level, such as a tab; empty: on one line without whitespace.
  */
 export function reindentJson(text: string, indent: string): string {
   const parts: string[] = []

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { parseLocated, replaceNumbers } from './exact-json.ts'
 
 /**
- * JSON that is sent as it was written: JavaScript would write some numbers of it in another way, such as `1.0`, or round them, such as
+ * JSON text that is sent unchanged: JavaScript would format some numbers differently, such as `1.0`, or round them, such as
  * 9007199254740993.
  */
 export class WrittenJson {
@@ -14,7 +14,7 @@ export class WrittenJson {
   }
 }
 
-/** JSON of a value that may hold {@link WrittenJson}. Members that are undefined are left out. */
+/** Formats JSON with {@link WrittenJson} values. Omits undefined members. */
 export function formatWritten(value: unknown): string {
   if (value instanceof WrittenJson) return value.text
   if (Array.isArray(value)) return `[${value.map(formatWritten).join()}]`
@@ -23,13 +23,13 @@ export function formatWritten(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${formatWritten(member)}`).join()}}`
 }
 
-/** Begins texts that stand for numbers, while they are parsed; nobody can know it. */
+/** Prefix of strings that represent numbers during parsing; random, so that no input contains it. */
 const NUMBER_MARK = `number-${randomUUID()}:`
 
 /**
- * JSON as people write it, whose numbers are written again as they were: those that JavaScript would change are {@link WrittenJson}.
+ * Parses JSON so that its numbers are formatted as in the input: those that JavaScript would change become {@link WrittenJson}.
  *
- * @throws {SyntaxError} with the place of the first fault.
+ * @throws {SyntaxError} with the position of the first error.
  */
 export function parseWrittenJson(text: string): unknown {
   const value = parseLocated(text)

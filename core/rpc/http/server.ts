@@ -16,7 +16,7 @@ const TIMEOUT_MAX_MS = 0xffff_ffff
 /**
  * Serves an exchange that is a call in the plain form (docs/protocol.md §3), or answers what is wrong with it.
  *
- * Its listener must keep `mx-*` fields: `ListenerOptions.internalFields`.
+ * Its listener must keep `mx-*` fields: `ListenerOptions.internalHeaders`.
  */
 export function servePlain(
   x: Exchange,

@@ -30,6 +30,6 @@ export function createSlashCheck(settings: SlashSettings): ((x: Exchange) => voi
   return ({ path, proxied, route }) => {
     if (!path.includes('%') || !ENCODED_SLASH.test(path)) return
     if (proxied && (resolver === BY_HOST || services.has(route!.service))) return
-    throw new GatewayError(GATEWAY_ID, 400, 'the path must not hold %2F')
+    throw new GatewayError(GATEWAY_ID, 400, 'the path must not contain %2F')
   }
 }

@@ -151,7 +151,7 @@ function toTestRequest(
   for (const [name, value] of fields) guard.add(name, value)
   const verb = method.toUpperCase()
   const [target = '', ...query] = path.split('?')
-  const malformed = guard.judge(verb, target, query.join('?'))
+  const malformed = guard.validate(verb, target, query.join('?'))
   const request = {
     ...{ method: verb, path, headers: toRecord(guard.headers), host: guard.host },
     upgrade: guard.websocket && verb === 'GET',

@@ -128,7 +128,7 @@ t.test('a malformed query or form is 400, in the name of the service', (t) => {
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   t.throws(() => convert({ method: 'POST', headers }, Uint8Array.of(0x61, 0x3d, 0xff)), {
     code: 400,
-    message: 'form must be text in UTF-8',
+    message: 'form must be UTF-8 text',
   })
   t.equal(Object.keys(convert({ path: `/?${many.slice(0, -7)}` }).get).length, 256)
   t.end()

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { compilePages, rejectOrigin } from '../../../core/http/origin-policy.ts'
+import { compileOriginPolicy, rejectOrigin } from '../../../core/http/origin-policy.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 
 function isAllowed(listed: readonly string[], origins: readonly string[]): boolean {
-  return compilePages(listed)(new TestExchange({ headers: { origin: origins } }))
+  return compileOriginPolicy(listed)(new TestExchange({ headers: { origin: origins } }))
 }
 
 t.test('listed origins, in any letter case, and no others', async (t) => {
@@ -37,7 +37,7 @@ t.test('a list of what is no origin is refused when it is compiled', async (t) =
     'https://*.a.test',
     'null',
   ]) {
-    t.throws(() => compilePages([text]), {
+    t.throws(() => compileOriginPolicy([text]), {
       name: 'TypeError',
       message: `origin must be scheme and host as in https://app.example.com, got ${JSON.stringify(text)}`,
     })

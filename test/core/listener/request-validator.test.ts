@@ -18,7 +18,7 @@ function judge(
   guard.reset()
   for (let i = 0; i < fields.length; i += 2) guard.addBytes(fields[i]!, fields[i + 1]!)
   const mark = target.indexOf('?')
-  const error = guard.judge(
+  const error = guard.validate(
     method,
     mark < 0 ? target : target.slice(0, mark),
     mark < 0 ? '' : target.slice(mark + 1),
@@ -359,7 +359,7 @@ t.test('rejects control characters in header values, wherever they are', async (
   const { detail } = judge('GET', '/', [...HOST, 'te', 'a\x7f', 'x-a', '1'])
   t.equal(
     detail,
-    'header values must not hold control characters',
+    'header values must not contain control characters',
     'of headers that are dropped too',
   )
 })

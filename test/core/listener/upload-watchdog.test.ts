@@ -4,12 +4,12 @@ import { Uploads, type WatchedUpload } from '../../../core/listener/upload-watch
 
 class FakeUpload implements WatchedUpload {
   bytesIn = 0
-  isOver = false
+  isDone = false
   isAwaited = true
   looks = 0
   slow = 0
 
-  onLook(): void {
+  onCheck(): void {
     this.looks++
   }
 
@@ -26,7 +26,7 @@ function open() {
   const look = (times: number, bytesEach = 0): void => {
     for (let i = 0; i < times; i++) {
       upload.bytesIn += bytesEach
-      uploads.look()
+      uploads.check()
     }
   }
   return { uploads, upload, look }
@@ -55,7 +55,7 @@ t.test('one that goes on at the minimum pace may take as long as it likes', asyn
   look(1000, 110)
   t.equal(upload.slow, 0)
   t.equal(upload.looks, 1000)
-  upload.isOver = true
+  upload.isDone = true
   look(1)
   t.equal(uploads.size, 0)
 })

@@ -67,7 +67,7 @@ t.test('what is no template is refused with what would be one', async (t) => {
     ['/{a=b:c}', /literal, \*/],
     ['/**/**', /once/],
     ['/{a=**}/b/**', /once/],
-    ['/{a}/{a}', /a stands twice/],
+    ['/{a}/{a}', /duplicate variable a/],
     ['/{__proto__}', /must not be called/],
     ['/{a.constructor.b}', /must not be called/],
     ['/a:b/c', /verb at the end/],

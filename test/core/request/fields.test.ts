@@ -40,15 +40,15 @@ t.test('names nest', async (t) => {
 
 t.test('a name that is both value and object is 400', async (t) => {
   const cases: [string[], string][] = [
-    [['a=1', 'a.b=2'], 'field "a.b" contradicts "a", which was a value before'],
-    [['a.b=1', 'a=2'], 'field "a" must be given one way, it was an object before'],
-    [['x.a[b]=1', 'x.a=2'], 'field "x.a" must be given one way, it was an object before'],
-    [['a=1', 'a[0]=2'], 'field "a[0]" contradicts "a", which was a value before'],
-    [['a[0]=1', 'a=2'], 'field "a" must be given one way, it was a list by index before'],
-    [['a[0]=1', 'a[]=2'], 'field "a[]" contradicts "a", which was a list by index before'],
-    [['a[]=1', 'a[0]=2'], 'field "a[0]" contradicts "a", which was a list before'],
-    [['a.b=1', 'a[]=2'], 'field "a[]" contradicts "a", which was an object before'],
-    [['a[0]=1', 'a.b=2'], 'field "a.b" contradicts "a", which was a list by index before'],
+    [['a=1', 'a.b=2'], 'field "a.b" conflicts with "a", which was a value before'],
+    [['a.b=1', 'a=2'], 'field "a" must not be repeated, it was an object before'],
+    [['x.a[b]=1', 'x.a=2'], 'field "x.a" must not be repeated, it was an object before'],
+    [['a=1', 'a[0]=2'], 'field "a[0]" conflicts with "a", which was a value before'],
+    [['a[0]=1', 'a=2'], 'field "a" must not be repeated, it was a list by index before'],
+    [['a[0]=1', 'a[]=2'], 'field "a[]" conflicts with "a", which was a list by index before'],
+    [['a[]=1', 'a[0]=2'], 'field "a[0]" conflicts with "a", which was a list before'],
+    [['a.b=1', 'a[]=2'], 'field "a[]" conflicts with "a", which was an object before'],
+    [['a[0]=1', 'a.b=2'], 'field "a.b" conflicts with "a", which was a list by index before'],
   ]
   for (const [fields, message] of cases)
     t.throws(() => nest(...fields), { code: 400, id: 'test', message }, fields.join('&'))
@@ -121,7 +121,7 @@ t.test('lists by index have 256 items and no holes', async (t) => {
       code: 400,
       message: `field "a[${index}]" must have indexes from 0 to 255`,
     })
-  const hole = /must be given: a list by index leaves out nothing$/
+  const hole = /is missing: a list by index must not have gaps$/
   t.throws(() => nest('a[1]=1'), { code: 400, message: hole })
   t.throws(() => nest('x.a[0]=1', 'x.a[3]=1', 'x.a[1]=1'), {
     message: /^field "x.a\[2\]" must be given/,

@@ -16,8 +16,8 @@ t.test('a malformed form is 400', async (t) => {
     ['a=%zz', /^form field "a" must be percent-encoded/],
     ['a[=1', /^form field "a\[" must be a name/],
     ['__proto__=1', /^form field "__proto__" must not be named/],
-    ['a=1&'.repeat(257), /^there must not be more than 256 form fields$/],
-    [Buffer.from([0x61, 0x3d, 0xff]), /^form must be text in UTF-8$/],
+    ['a=1&'.repeat(257), /^expected at most 256 form fields$/],
+    [Buffer.from([0x61, 0x3d, 0xff]), /^form must be UTF-8 text$/],
   ]
   for (const [body, message] of cases)
     t.throws(() => parseForm(Buffer.from(body as string), 'greeter'), {

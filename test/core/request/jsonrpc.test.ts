@@ -1,10 +1,10 @@
 import t from 'tap'
-import { openEnvelope } from '../../../core/request/jsonrpc.ts'
+import { unwrapEnvelope } from '../../../core/request/jsonrpc.ts'
 import { toRequestType } from '../../../core/request/media-type.ts'
 
 function open(type: string, body: string | Uint8Array): string {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
-  return Buffer.from(openEnvelope(toRequestType(type), bytes, 'greeter')).toString('latin1')
+  return Buffer.from(unwrapEnvelope(toRequestType(type), bytes, 'greeter')).toString('latin1')
 }
 
 /** Two messages as `application/proto-rpc` has them. */
@@ -88,5 +88,5 @@ t.test('grpc: the message itself passes, its frames are 415', async (t) => {
 t.test('other bodies are left alone', async (t) => {
   const body = Buffer.from('{"params":[{}]}')
   for (const type of ['application/json', 'application/protobuf', 'application/proto'])
-    t.equal(openEnvelope(toRequestType(type), body), body)
+    t.equal(unwrapEnvelope(toRequestType(type), body), body)
 })

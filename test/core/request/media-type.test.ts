@@ -97,7 +97,7 @@ t.test('a body in a content coding is 415 that says so', async (t) => {
       code: 415,
       id: 'greeter',
       headers: ['accept-encoding', 'identity'],
-      message: /^request body must come without content coding, got ".{2,66}"$/,
+      message: /^request body must not have a content coding, got ".{2,66}"$/,
     })
   }
 })

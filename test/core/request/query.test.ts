@@ -57,7 +57,7 @@ t.test('a value without a name is 400', async (t) => {
 
 t.test('more than 256 pairs are 400, and what follows is not read', async (t) => {
   t.equal(parsePairs('a=1&'.repeat(256)).length, 512)
-  const tooMany = { code: 400, message: 'there must not be more than 256 query parameters' }
+  const tooMany = { code: 400, message: 'expected at most 256 query parameters' }
   t.throws(() => parsePairs('a=1&'.repeat(257)), tooMany)
   t.throws(
     () => parsePairs(Array.from({ length: 10_000 }, (_, i) => `p${i}=${i}`).join('&')),

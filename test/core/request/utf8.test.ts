@@ -18,6 +18,6 @@ t.test('bytes that are not are 400', async (t) => {
     t.throws(() => decodeUtf8(Uint8Array.from(bytes), 'form', 'greeter'), {
       code: 400,
       id: 'greeter',
-      message: 'form must be text in UTF-8',
+      message: 'form must be UTF-8 text',
     })
 })

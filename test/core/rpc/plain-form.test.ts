@@ -23,7 +23,7 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
   const listener = await LISTENERS[name]({
     host: '127.0.0.1',
     port: 0,
-    internalFields: true,
+    internalHeaders: true,
     maxMessageBytes: MESSAGE_MAX_BYTES,
     handle(x) {
       if (x.path !== RPC_PATH) return servePlain(x, dispatch)

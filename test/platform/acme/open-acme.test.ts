@@ -362,7 +362,7 @@ t.test('a file of authorities without any keeps it from starting', async (t) => 
   )
   const log = pino({ level: 'silent' })
   await t.rejects(openAcme({ settings, store: openMemory(t), secretKeys: [], log }), {
-    message: `acme_ca_file ${keyFile} holds no certificate in PEM form`,
+    message: `acme_ca_file ${keyFile} contains no PEM certificate`,
   })
 })
 

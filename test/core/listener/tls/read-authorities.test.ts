@@ -23,10 +23,10 @@ t.test('a file that holds none is refused by its name', (t) => {
     key,
   })
   t.throws(() => readAuthorities(keyFile, 'acme_ca_file'), {
-    message: `acme_ca_file ${keyFile} holds no certificate in PEM form`,
+    message: `acme_ca_file ${keyFile} contains no PEM certificate`,
   })
   t.throws(() => readAuthorities(certFile, 'acme_ca_file'), {
-    message: `acme_ca_file ${certFile} holds a damaged certificate`,
+    message: `acme_ca_file ${certFile} contains a malformed certificate`,
   })
   t.throws(() => readAuthorities(join(folder.path, 'none.pem'), 'acme_ca_file'), {
     message: /^acme_ca_file .*none\.pem cannot be read: ENOENT[^\n]*$/,

@@ -43,7 +43,7 @@ t.test('malformed JSON is 400 with the position of the fault', async (t) => {
 t.test('text that is not UTF-8 is 400', async (t) => {
   t.throws(() => parseJson(Buffer.from([0x22, 0xff, 0x22])), {
     code: 400,
-    message: 'request body must be text in UTF-8',
+    message: 'request body must be UTF-8 text',
   })
 })
 
@@ -71,7 +71,7 @@ t.test('100 000 names are the most, in all objects together', async (t) => {
   t.equal((parseJson(many(100_000)) as JsonValue[]).length, 100_000)
   t.throws(() => parseJson(many(100_001)), {
     code: 400,
-    message: 'request body must not hold more than 100000 names',
+    message: 'request body must not contain more than 100000 names',
   })
   t.doesNotThrow(() => parseJson(JSON.stringify(':'.repeat(200_000))))
 })
@@ -91,7 +91,10 @@ t.test('the name __proto__ is 400, however it is written', async (t) => {
     for (const text of [`{"${name}":1}`, `{"a":[{"b" : "x", "${name}"\n : {}}]}`])
       t.throws(
         () => parseJson(text),
-        { code: 400, message: /^request body must not hold the name __proto__, at position \d+$/ },
+        {
+          code: 400,
+          message: /^request body must not contain the name __proto__, at position \d+$/,
+        },
         text,
       )
   }

@@ -7,7 +7,7 @@ import type { CreateListener } from '../../../../core/listener/listener.ts'
 import { NodeConnection } from '../../../../core/listener/node/connection.ts'
 import { createNodeListener } from '../../../../core/listener/node/listener.ts'
 import { RequestValidator } from '../../../../core/listener/request-validator.ts'
-import { LOOKS, uploads } from '../../../../core/listener/upload-watchdog.ts'
+import { MAX_CHECKS, uploads } from '../../../../core/listener/upload-watchdog.ts'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import { clock } from '../../../../lib/time/coarse-clock.ts'
 import { openGateway } from '../../../fixtures/gateway.ts'
@@ -37,10 +37,10 @@ async function open(t: Teardown, listener: CreateListener = createHttp2Listener)
 
 /** Sends a piece before each look at the uploads, as many as make half a minute. */
 async function drip(send: () => void): Promise<void> {
-  for (let look = 0; look <= LOOKS; look++) {
+  for (let check = 0; check <= MAX_CHECKS; check++) {
     send()
     await new Promise((resolve) => setImmediate(resolve))
-    uploads.look()
+    uploads.check()
   }
 }
 
@@ -70,7 +70,7 @@ for (const [what, start, piece, listeners = ['node']] of [
       await connection.request()
       await drip(() => client.send(piece))
       const { text } = await client.settle(QUIET_MS)
-      t.match(text, /^HTTP\/1.1 408 .*the request body comes too slowly/s)
+      t.match(text, /^HTTP\/1.1 408 .*the request body arrives too slowly/s)
       await connection.ended()
       await gateway.idle()
     })
@@ -100,7 +100,7 @@ for (const [what, flags, payload] of [
     await connection.request()
     await drip(() => raw.send(toFrame(FRAME.DATA, flags, stream, Buffer.from(payload, 'latin1'))))
     const body = await raw.until(({ type }) => type === FRAME.DATA)
-    t.match(body.payload.toString(), /the request body comes too slowly/)
+    t.match(body.payload.toString(), /the request body arrives too slowly/)
     await connection.ended()
     await gateway.idle()
     raw.destroy()

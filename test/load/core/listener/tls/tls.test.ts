@@ -87,19 +87,19 @@ t.test('what cannot be served is refused in one line that names the file', (t) =
     '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n'
   const damaged = cert.replace(/\n.{64}\r?\n/, '\n')
   const cases: [string, { cert: string; key: string }, 'certFile' | 'keyFile', string][] = [
-    ['an empty certificate', { cert: '', key }, 'certFile', 'holds no certificate in PEM form'],
+    ['an empty certificate', { cert: '', key }, 'certFile', 'contains no PEM certificate'],
     [
       'a key in place of a certificate',
       { cert: key, key },
       'certFile',
-      'holds no certificate in PEM form',
+      'contains no PEM certificate',
     ],
-    ['a damaged certificate', { cert: damaged, key }, 'certFile', 'holds a damaged certificate'],
+    ['a damaged certificate', { cert: damaged, key }, 'certFile', 'contains a malformed certificate'],
     [
       'a damaged second certificate',
       { cert: cert + damaged, key },
       'certFile',
-      'holds a damaged certificate',
+      'contains a malformed certificate',
     ],
     ['an empty key', { cert, key: '' }, 'keyFile', 'holds no private key in PEM form'],
     [
@@ -193,7 +193,7 @@ t.test('while files do not load at first, the last certificates are served', (t)
   const warnings: string[] = []
   const source = loadTls([files], { last, warn: (message) => warnings.push(message) })
   t.equal(source.pairs, last)
-  t.match(warnings, [/holds no certificate in PEM form; the previous certificates stay in use$/])
+  t.match(warnings, [/contains no PEM certificate; the previous certificates stay in use$/])
   folder.write('last', createCertificate(['two.test']))
   source.reload()
   t.same(source.pairs[0]!.names, ['two.test'])
