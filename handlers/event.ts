@@ -7,7 +7,7 @@ import type { Message } from '../core/contracts/broker.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { CREDENTIALS } from '../core/http/credential-headers.ts'
-import { pickTraceFields } from '../core/tracing/trace-headers.ts'
+import { pickTraceHeaders } from '../core/tracing/trace-headers.ts'
 import type { CheckedBroker } from '../domain/broker/broker.ts'
 import type { Events } from '../domain/events/events.ts'
 import type { Maybe } from '../lib/async/maybe.ts'
@@ -82,7 +82,7 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
         metadata: {
           'content-type': 'application/json',
           event: published.name,
-          ...pickTraceFields((name) => x.headers.getAll(name).join(',') || undefined),
+          ...pickTraceHeaders((name) => x.headers.getAll(name).join(',') || undefined),
         },
       },
     )

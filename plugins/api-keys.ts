@@ -6,7 +6,7 @@ import type { Session } from '../core/contracts/auth.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import { HeaderList } from '../core/http/headers.ts'
 import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
-import { rereadFile } from '../core/plugin/watch-parsed-file.ts'
+import { watchParsedFile } from '../core/plugin/watch-parsed-file.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
@@ -55,7 +55,7 @@ const plugin: PluginDefinition = definePlugin({
     const path = resolve(configDir, file)
     const parse = (text: string): ReadonlyMap<string, Session> =>
       toSessions([...inline, ...parseCallerLines(text.split('\n'), path, lines)])
-    const opened = file === '' ? undefined : rereadFile(path, { parse, onChange: use, log })
+    const opened = file === '' ? undefined : watchParsedFile(path, { parse, onChange: use, log })
     let known = opened?.value ?? toSessions(inline)
 
     const identity = createIdentity({

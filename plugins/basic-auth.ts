@@ -8,7 +8,7 @@ import { createSecretHasher, type HashSlot } from '../core/auth/token/secret-has
 import type { Session } from '../core/contracts/auth.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
-import { rereadFile } from '../core/plugin/watch-parsed-file.ts'
+import { watchParsedFile } from '../core/plugin/watch-parsed-file.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
@@ -63,7 +63,7 @@ const plugin: PluginDefinition = definePlugin({
     const path = resolve(configDir, file)
     const parse = (text: string): ReadonlyMap<string, KnownUser> =>
       toUsers([...inline, ...parseCallerLines(text.split('\n'), path, lines)])
-    const opened = file === '' ? undefined : rereadFile(path, { parse, onChange: use, log })
+    const opened = file === '' ? undefined : watchParsedFile(path, { parse, onChange: use, log })
     let known = opened?.value ?? toUsers(inline)
     const hasher = createSecretHasher(GATEWAY_ID)
     const limit = createLoginLimit(nowMs)

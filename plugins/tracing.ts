@@ -5,7 +5,7 @@ import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
 import { limitBaggage } from '../core/tracing/baggage.ts'
 import { ExchangeTrace } from '../core/tracing/exchange-trace.ts'
-import { findTracePlace } from '../core/tracing/trace-headers.ts'
+import { findSpanContext } from '../core/tracing/trace-headers.ts'
 import { createAddressSet } from '../lib/net/cidr-set.ts'
 
 const options = Type.Object({
@@ -47,7 +47,7 @@ export default plugin
 
 /** Repeated headers are malformed (W3C Trace Context §3.2). */
 function readContext({ headers }: Exchange): SpanContext | undefined {
-  return findTracePlace((name) => headers.getAll(name).join(',') || undefined)
+  return findSpanContext((name) => headers.getAll(name).join(',') || undefined)
 }
 
 function setContext(

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 
-/** Who calls (specification: Account). */
+/** Identity of a caller (specification: Account). */
 export interface Account {
   readonly id: string
   readonly name: string
@@ -11,91 +11,91 @@ export interface Account {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** What is called, or, in a rule, which of them; letter case does not matter. */
+/** Target of a call, or pattern of a rule; case-insensitive. */
 export interface Resource {
-  /** `service` for all that is called by name. */
+  /** `service` for everything that is called by name. */
   readonly type: string
   readonly name: string
   /** `Handler.Method`, or the path of a plain HTTP request. */
   readonly endpoint: string
 }
 
-/** Lets callers call resources, or keeps them from it (specification: Rule). */
+/** Grants or denies callers access to resources (specification: Rule). */
 export interface Rule {
   /** Unique in its namespace. */
   readonly id: string
-  /** Empty: everybody. `*`: every account of the namespace. `+`: every account. Else what an account of the namespace must list. */
+  /** Empty: everyone. `*`: every account of the namespace. `+`: every account. Otherwise a scope that an account of the namespace must have. */
   readonly scope: string
   readonly access: 'GRANTED' | 'DENIED'
-  /** `*` in any part: all. An endpoint may end in `/*` or `.*`: all that begin alike. */
+  /** `*` in any part: all. An endpoint may end in `/*` or `.*`: all with that prefix. */
   readonly resource: Resource
-  /** Higher ones are asked first. */
+  /** Higher priorities are evaluated first. */
   readonly priority: number
 }
 
-/** What the rules say of a call. */
+/** Decision of the rules on a call. */
 export interface Ruling {
   readonly granted: boolean
-  /** The rule that decided; undefined: none applied, which denies. */
+  /** The decisive rule; undefined: none applied, which denies. */
   readonly rule: Rule | undefined
-  /** Of a denied call: the scope with which the same account would be granted it; undefined: the caller is anonymous, or no scope helps. */
+  /** Scope with which the account would be granted a denied call; undefined: the caller is anonymous, or no scope helps. */
   readonly missingScope?: string
 }
 
-/** Whom a token stands for, and how long. */
+/** Account and lifetime of a token. */
 export interface Session {
   readonly account: Account
-  /** Of the token, unique. */
+  /** Unique id of the token. */
   readonly id: string
   /** Unix time. */
   readonly issuedMs: number
-  /** Unix time from which on it is no longer taken: its end, and what clocks may differ by. */
+  /** Unix time from which it is rejected: expiry plus clock skew. */
   readonly endsMs: number
 }
 
-/** What tokens are judged by, one version of it. */
+/** A version of the data that tokens are verified with. */
 export interface TokenKnowledge {
-  /** Public keys that sign now, and those that lately did, by their ids. */
+  /** Public keys by id: current ones and recently replaced ones. */
   readonly keys: ReadonlyMap<string, KeyObject>
-  /** Whether a genuine token is good for nothing any more. */
+  /** Whether a valid token was revoked. */
   readonly isRevoked: (session: Session) => boolean
 }
 
-/** Where whoever enforces rules gets them from: the service `auth`, in this process or far away. */
+/** Source of rules and keys for authorizers: the service `auth`, local or remote. */
 export interface AuthSource {
-  /** All rules of a namespace, at once and after each change. Throws when they cannot be had, or no longer; ends by `signal` only. */
+  /** All rules of a namespace, initially and after each change. Throws when the source is unavailable; ends by `signal` only. */
   readonly watchRules: (namespace: string, signal: AbortSignal) => AsyncIterable<readonly Rule[]>
-  /** As {@link watchRules}, names of all namespaces that have rules of their own: in others everybody may do everything. */
+  /** As {@link watchRules}: names of all namespaces with rules; the others are unrestricted. */
   readonly watchNamespaces: (signal: AbortSignal) => AsyncIterable<ReadonlySet<string>>
-  /** As {@link watchRules}, what tokens are judged by. */
+  /** As {@link watchRules}: data to verify tokens with. */
   readonly watchTokens: (signal: AbortSignal) => AsyncIterable<TokenKnowledge>
 }
 
-/** A call somebody wants to make. */
+/** A call to authorize. */
 export interface Access {
-  /** Whose rules decide. */
+  /** Namespace whose rules apply. */
   readonly namespace: string
-  /** Undefined: nobody that is known. */
+  /** Undefined: anonymous. */
   readonly account: Account | undefined
   readonly resource: Resource
 }
 
-/** Decides who is let through: what gateway, RPC proxy and services ask. It keeps watching what its {@link AuthSource} knows. */
+/** Authenticates tokens and authorizes calls of gateway, RPC proxy and services. Watches an {@link AuthSource}. */
 export interface Authorizer {
   /**
-   * Who shows this token; at once where it was seen before.
+   * Verifies a token; synchronous if it is cached.
    *
-   * @throws {TokenError} when it is not taken, also by rejecting.
-   * @throws {GatewayError} 503 by rejecting: keys have never been had.
+   * @throws {TokenError} for an invalid token, synchronously or by rejecting.
+   * @throws {GatewayError} 503 by rejecting: no keys have been loaded yet.
    */
   readonly identify: (token: string) => Session | Promise<Session>
   /**
-   * What the rules say; at once where those of the namespace are known. The last ones that were had stay in force while their source is away.
+   * Evaluates the rules; synchronous if those of the namespace are loaded. While the source is unavailable, the last ones stay in force.
    *
-   * @throws {GatewayError} 503 by rejecting: the rules of the namespace have never been had. Logging in is granted nonetheless.
+   * @throws {GatewayError} 503 by rejecting: the rules of the namespace have not been loaded yet. Login is granted nonetheless.
    */
   readonly judge: (access: Access) => Ruling | Promise<Ruling>
-  /** Calls `listener` after every change that may end what was granted: of rules, keys or revocations. Returns what ends that. */
+  /** Calls `listener` after every change of rules, keys or revocations, which may end granted access. Returns a function that unsubscribes it. */
   readonly onChange: (listener: () => void) => () => void
   readonly close: () => void
 }

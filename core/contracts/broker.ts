@@ -1,41 +1,40 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 
-/** What is published: bytes, and what is said about them (specification: Broker message). */
+/** A published message (specification: Broker message). */
 export interface Message {
   /**
-   * Named values, names in lower case; `content-type` says what the body is. Values are written as
-   * in HTTP: one character a byte, no control characters but the tab (RFC 9110 §5.5).
+   * Names in lower case; `content-type` is the type of the body. Values are as in HTTP: one character per byte, no control characters
+   * except the tab (RFC 9110 §5.5).
    */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
 
-/** Receives messages. A body may be shared with other subscribers: it is not to be changed. */
+/** Receives messages. Must not change a body, which may be shared with other subscribers. */
 export type MessageHandler = (message: Message) => Maybe<void>
 
-/** How a subscriber shares a topic with others. */
+/** Options of a subscription. */
 export interface SubscribeOptions {
-  /** Of all subscribers of the topic that name the same queue, one gets a message; without it every one does. */
+  /** Queue group: one of its subscribers receives each message. Without it, every subscriber does. */
   readonly queue?: string
 }
 
-/** Ends a subscription: its handler is not called any more, and what waits for it is dropped. Calling it again does nothing. */
+/** Ends a subscription: its handler is not called any more, and pending messages are dropped. Idempotent. */
 export type Unsubscribe = () => Maybe<void>
 
 /**
- * Carries messages from many publishers to many subscribers of a topic: fire-and-forget, at most
- * once, no persistence, no ordering guarantee (specification: Events).
+ * Publish/subscribe messaging: at-most-once delivery, no persistence, no ordering guarantee (specification: Events).
  *
- * Adapters only carry. Names, limits, and subscribers that are slow or throw belong to what stands
- * in front of each of them, `domain/broker/broker.ts`: the handlers it hands on return at once and never throw.
+ * Adapters only transport messages. `domain/broker/broker.ts` validates names and limits, and handles slow and failing subscribers:
+ * handlers that adapters receive return at once and never throw.
  */
 export interface Broker {
   readonly name: string
-  /** Longest body it carries, bytes; undefined: it has no limit of its own. */
+  /** Maximum size of a body, bytes; undefined: no limit of the adapter. */
   readonly maxBodyBytes?: number
-  /** Hands a message over, which says nothing about who gets it. The caller may reuse the body afterwards. */
+  /** Sends a message, without any confirmation of delivery. The caller may reuse the body afterwards. */
   readonly publish: (topic: string, message: Message) => Maybe<void>
-  /** Calls `handler` for every message published once the subscription, or the promise of it, is there. */
+  /** Calls `handler` for every message published after this returns or resolves. */
   readonly subscribe: (
     topic: string,
     handler: MessageHandler,

@@ -1,190 +1,187 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { GatewayError } from '../errors.ts'
 
-/** An ordered stream of events (specification: Events). Namespaces have topics of their own. */
+/** An ordered stream of events in a namespace (specification: Events). */
 export interface EventTopic {
   readonly namespace: string
   readonly topic: string
 }
 
-/** What is published (specification: Event). */
+/** An event to publish (specification: Event). */
 export interface NewEvent {
-  /** A UUID, of this event alone. An adapter that may store an event twice when it repeats itself tells by it that it did. */
+  /** Unique UUID, by which adapters detect duplicates of a retry. */
   readonly id: string
-  /** Milliseconds since 1970, whole ones: when it happened, says who published it. It need not rise from event to event. */
+  /** Time of the event according to its publisher, milliseconds since 1970, an integer. Not necessarily increasing. */
   readonly timestampMs: number
   readonly metadata: Readonly<Record<string, string>>
-  /** The caller keeps its hands off it from now on. */
+  /** The caller must not change it afterwards. */
   readonly payload: Uint8Array
 }
 
-/** An event that is kept. Not to be changed by whoever reads it. */
+/** A stored event. Readers must not change it. */
 export interface StoredEvent extends NewEvent {
-  /** Its place in the topic: the first has 1, and none is left out. */
+  /** Position in the topic, from 1, without gaps. */
   readonly sequence: number
 }
 
-/** An event on its way into a topic, which it makes if it is not there. */
+/** An event to append to a topic, which is created if necessary. */
 export interface EventAppend {
   readonly topic: EventTopic
   readonly event: NewEvent
 }
 
-/** Which events of a topic to read, in the order of their sequences. */
+/** Range of events of a topic, in the order of their sequences. */
 export interface EventRange {
-  /** First sequence, from 1 on; of what is not kept any more, the first that is. */
+  /** First sequence, at least 1; earlier than the first stored event: that one. */
   readonly from: number
-  /** Leaves out events with an earlier timestamp; absent: none. */
+  /** Skips events with an earlier timestamp. */
   readonly sinceMs?: number
-  /** Most events, from 1 on. */
+  /** Maximum number of events, at least 1. */
   readonly limit: number
-  /** Bytes of payloads and metadata after which no further event is read; one is, however long. */
+  /** Bytes of payloads and metadata after which no further event is read; at least one is read. */
   readonly maxBytes: number
 }
 
-/** Part of a range. */
+/** Page of a range. */
 export interface EventSlice {
-  /** May be none although there are more: an adapter looks through so many at a time, and says where to go on. */
+  /** May be empty although there are more: adapters scan a limited number at a time. */
   readonly events: readonly StoredEvent[]
-  /** The sequence to go on from; undefined: the end of the topic was reached. */
+  /** Sequence of the next page; undefined: the end of the topic was reached. */
   readonly next: number | undefined
 }
 
-/** A topic that is there: it has, or had, events, or a named group. */
+/** State of an existing topic: one with events, past events, or a named group. */
 export interface TopicState extends EventTopic {
-  /** Sequence of the oldest event that is kept; `last + 1`: none is. */
+  /** Sequence of the oldest stored event; `last + 1`: none. */
   readonly first: number
-  /** Sequence of the newest event there ever was. */
+  /** Highest sequence so far. */
   readonly last: number
-  /** About what it takes. */
+  /** Approximate size. */
   readonly bytes: number
 }
 
-/** Where a group begins that is not there yet. With both, events must meet both; with neither it gets what is appended from then on. */
+/** Start position of a new group. With both, events must match both; with neither, it receives only new events. */
 export interface EventStart {
-  /** First sequence, from 1 on; it may be ahead of the topic. */
+  /** First sequence, at least 1; it may be in the future. */
   readonly sequence?: number
-  /** Events with an earlier timestamp are passed over, as long as there is the group: they count as acknowledged. */
+  /** Skips events with an earlier timestamp for the lifetime of the group: they count as acknowledged. */
   readonly sinceMs?: number
 }
 
-/** Who shares the events of a topic: each goes to one member of every group. */
+/** Consumer group of a topic: each event is delivered to one member of every group. */
 export interface EventGroup {
   /**
-   * Named groups are kept, members or not: which of their events were acknowledged is as durable as events are. Undefined: a
-   * group of one member, which ends with it.
+   * Named groups persist without members; their acknowledgements are as durable as events. Undefined: an ephemeral group of one
+   * member.
    */
   readonly name: string | undefined
-  /** Of no account where the group is there. */
+  /** Ignored if the group exists. */
   readonly start: EventStart
   /**
-   * Milliseconds after which an event that was pulled, and not acknowledged, may be pulled again; what the last member to
-   * join says may hold for all. Undefined, and only without a name: nothing is acknowledged, every event is pulled once.
+   * Milliseconds after which an unacknowledged event is redelivered; the value of the last member to join may apply to all.
+   * Undefined, only without a name: no acknowledgements, every event is delivered once.
    */
   readonly ackWaitMs: number | undefined
 }
 
-/** An event in the hands of a member. */
+/** An event delivered to a member. */
 export interface EventDelivery {
   readonly event: StoredEvent
   /**
-   * How often the group has pulled it, this time included; from 1 on. After the sudden end of a server it may be less, never more:
-   * what an adapter does not keep is the last count.
+   * Number of deliveries to the group, including this one. After a crash it may be lower, never higher: adapters need not persist the
+   * last count.
    */
   readonly attempt: number
   /**
-   * The group is done with the event. Settles when that is as durable as events are. It may come late, after others have pulled the
-   * event again, and may be repeated. Without acknowledgements it does nothing.
+   * Acknowledges the event. Settles when the acknowledgement is as durable as events. May be called late, after a redelivery, and
+   * repeatedly. No-op without acknowledgements.
    */
   readonly ack: () => Maybe<void>
-  /** The group may pull the event again, after so many milliseconds. Too late, or after {@link ack}, it does nothing. */
+  /** Requests redelivery after so many milliseconds. No-op if it is late, or after {@link ack}. */
   readonly nack: (delayMs: number) => Maybe<void>
 }
 
 /** A member of a group. */
 export interface EventMember {
   /**
-   * Takes events that no member has, those that come again first, otherwise in the order of their sequences; a member that
-   * leaves gives back what it had in that order, too. Waits for one;
-   * resolves with none when the member leaves, and may do so when it has waited for a while. Not called again before it
-   * has settled. A member that it rejects for only leaves.
+   * Leases events that are not in flight: redeliveries first, then in the order of their sequences; so are the events of a member that
+   * leaves. Waits for an event; resolves with none when the member leaves, and may do so after a while. Not called again before it has
+   * settled. After a rejection the member only leaves.
    */
   readonly pull: (limit: number, maxBytes: number) => Promise<readonly EventDelivery[]>
-  /** Ends the membership: what it has pulled and not acknowledged may be pulled by others at once. Repeated, it does nothing. */
+  /** Ends the membership: its unacknowledged events may be pulled by others at once. Idempotent. */
   readonly leave: () => Maybe<void>
 }
 
-/** How much of a topic is kept: what is older, or more, goes, the oldest first. 0: no limit. */
+/** Retention of a topic: older or excess events are removed, oldest first. 0: no limit. */
 export interface EventRetention {
-  /** Milliseconds since the event was appended, whatever its timestamp. */
+  /** Milliseconds since the event was appended, independent of its timestamp. */
   readonly maxAgeMs: number
-  /** About; the newest event stays, however long. */
+  /** Approximate; the newest event is always retained. */
   readonly maxBytes: number
 }
 
-/** A named group, and how far it is. */
+/** Progress of a named group. */
 export interface GroupState {
   readonly name: string
-  /** Every event up to this sequence is done with. */
+  /** All events up to this sequence are acknowledged. */
   readonly acked: number
-  /** Events that were pulled and not acknowledged. */
+  /** Events in flight: pulled and not acknowledged. */
   readonly pending: number
 }
 
 /**
- * Keeps events in order, and how far groups are with them. Adapters store and hand out; names, limits, timestamps, joining what
- * many publish, retry limits, dead letters, and how much a member may have at a time belong to what stands in front of
- * each of them, `domain/events/events.ts`. It alone calls them, and has checked what they get.
+ * Stores ordered events and the progress of groups. Adapters store and deliver; `domain/events/events.ts` handles names, limits,
+ * timestamps, batching, retry limits, dead letters and prefetch. It is their only caller, and has validated the arguments.
  *
- * Events are delivered at least once: an acknowledgement that settled holds whatever happens, one that did not may
- * be forgotten, and the event comes again. Nothing is ever taken for acknowledged that was not, but what retention removed.
+ * Delivery is at least once: a settled acknowledgement is permanent; one that did not settle may be lost, and the event is redelivered.
+ * Unacknowledged events are never skipped, unless retention removed them.
  *
- * Several servers may work on the same events where the adapter says so: they then share groups as members of one server do.
- * One that has a log in its own process has groups from `domain/events/log/groups.ts`.
+ * Several servers may share the events if the adapter supports it: they then share groups like members of one server. Adapters with a
+ * log in their own process use the groups of `domain/events/log/groups.ts`.
  *
- * Whatever fails is thrown as `domain/events/errors.ts` has it: full (507), or not to be reached (503).
+ * Errors are those of `domain/events/errors.ts`: full (507) or unavailable (503).
  */
 export interface EventsAdapter {
   readonly name: string
-  /** Longest event it takes at the moment, bytes of id, metadata and payload; undefined: it has no limit of its own. */
+  /** Current maximum size of an event, bytes of id, metadata and payload; undefined: no limit of the adapter. */
   readonly maxEventBytes?: number
   /**
-   * Puts events behind those there are, of each topic in the order they are given. Settles when they are as durable as the adapter
-   * promises, and is not called again before. When it rejects, none of them counts as stored.
+   * Appends events, of each topic in the given order. Settles when they are as durable as the adapter guarantees, and is not called
+   * again before. When it rejects, none counts as stored.
    *
-   * @returns of each its sequence, or why it was not stored.
+   * @returns for each event its sequence, or why it was not stored.
    */
   readonly append: (batch: readonly EventAppend[]) => Maybe<readonly (number | GatewayError)[]>
-  /** Events of a topic; of one that is not there, none. */
+  /** Reads events of a topic; none for an unknown topic. */
   readonly read: (topic: EventTopic, range: EventRange) => Maybe<EventSlice>
-  /** Joins a group, of a topic that need not be there yet, and is then if the group has a name. What is appended once it has settled reaches the group. */
+  /** Joins a group. The topic need not exist; a named group creates it. The group receives events appended after this has settled. */
   readonly join: (topic: EventTopic, group: EventGroup) => Maybe<EventMember>
-  /** The topics that are there, by namespace, then by name. */
+  /** Lists topics, by namespace, then by name. */
   readonly listTopics: (namespace?: string) => Maybe<readonly TopicState[]>
   /**
-   * Has a topic keep so much, from now on. It is told so now and then, and removes what is due then, or has the
-   * server it stands on do so. A topic without events, named groups and members is forgotten once nothing was appended to it for
-   * so long as `toForgetMs` says; its sequences begin anew.
+   * Sets the retention of a topic and removes excess events, or has a remote server do so. Called periodically. A topic without events,
+   * named groups and members is deleted once nothing was appended for the time of `toForgetMs`; its sequences restart.
    *
-   * @returns whether there is more to remove at once: it does so much at a time.
+   * @returns whether there is more to remove at once: each call removes a limited number.
    */
   readonly retain?: (topic: EventTopic, retention: EventRetention, nowMs: number) => Maybe<boolean>
-  /** The time that an earlier process saved last; undefined: none did. */
+  /** Last time that an earlier process saved; undefined: none. */
   readonly readTime?: () => number | undefined
-  /** Saves the time of {@link retain}, now and then, for adapters whose events outlive the process. Milliseconds since 1970. */
+  /** Saves the time of {@link retain} periodically, for adapters whose events outlive the process. Milliseconds since 1970. */
   readonly saveTime?: (nowMs: number) => Maybe<void>
-  /** The named groups of a topic, by name. */
+  /** Lists the named groups of a topic, by name. */
   readonly listGroups?: (topic: EventTopic) => Maybe<readonly GroupState[]>
   /**
-   * Forgets a named group; pulls of members it still has reject with 410 (`groupDeleted`). Whoever names it again begins
-   * a new one. False: there was none.
+   * Deletes a named group; pulls of its members reject with 410 (`groupDeleted`). Joining it again creates a new one. False: there was
+   * none.
    */
   readonly deleteGroup?: (topic: EventTopic, name: string) => Maybe<boolean>
   /**
-   * Removes a topic with its events and groups; pulls of members it still has reject with 410 (`topicDeleted`). What is
-   * appended afterwards begins it anew, with sequence 1. False: there was none.
+   * Deletes a topic with its events and groups; pulls of members reject with 410 (`topicDeleted`). Later events start a new topic with
+   * sequence 1. False: there was none.
    */
   readonly deleteTopic?: (topic: EventTopic) => Maybe<boolean>
-  /** Members leave; waits for what is being stored, then releases files and connections. */
+  /** Ends all memberships, waits for pending writes, then releases files and connections. */
   readonly close?: () => Maybe<void>
 }

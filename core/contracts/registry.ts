@@ -1,6 +1,6 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 
-/** One running copy of a service (specification: Service entry, Node). */
+/** A running instance of a service (specification: Service entry, Node). */
 export interface Node {
   /** Unique within its service. */
   readonly id: string
@@ -9,7 +9,7 @@ export interface Node {
   /**
    * Known keys: `protocol` (`http`, `https`; `mx`, `mxs`: the call protocol, docs/protocol.md;
    * `grpc`, `grpcs`: gRPC over HTTP/2), `weight` (1 to 1000, default 1),
-   * `pipeline` (requests written ahead on one connection, default 1), `state` (`draining`: about to leave, gets no new requests).
+   * `pipeline` (pipelined requests per connection, default 1), `state` (`draining`: shutting down, receives no new requests).
    */
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -30,11 +30,11 @@ export interface Endpoint {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** One version of a service (specification: Service entry). */
+/** A version of a service (specification: Service entry). */
 export interface Service {
   /** Full name, namespace included. */
   readonly name: string
-  /** `latest` unless the service says otherwise. */
+  /** @default 'latest' */
   readonly version: string
   readonly metadata: Readonly<Record<string, string>>
   readonly endpoints: readonly Endpoint[]
@@ -42,76 +42,71 @@ export interface Service {
 }
 
 /**
- * What happened to one version of a service; `service` holds the state after it, no nodes when it is gone.
+ * A change of a version of a service; `service` is the state after it, without nodes when it was removed.
  *
- * Emission (specification: Registry; reference 6 and 15.23): an unseen name or version is `create`, another node, a node
- * less, or another description `update`, the last node's end, by whatever cause, `delete`, or `update` where the version stays known; a heartbeat is nothing.
+ * Types (specification: Registry; reference 6 and 15.23): a new name or version is `create`; an added or removed node, or a changed
+ * description is `update`; the end of the last node is `delete`, or `update` if the version stays known; a heartbeat is no event.
  */
 export interface RegistryEvent {
   readonly type: 'create' | 'update' | 'delete'
   readonly service: Service
 }
 
-/** How long a registration lives. */
+/** Options of a registration. */
 export interface RegisterOptions {
-  /** Seconds until an entry that is not registered again is dropped; 0: never. @default 0 */
+  /** Seconds until an entry expires unless it is registered again; 0: never. @default 0 */
   readonly ttlSeconds?: number
 }
 
-/** What is watched. */
+/** Options of a watch. */
 export interface WatchOptions {
-  /** Full name of the only service of interest. @default all services */
+  /** Full name of the service to watch. @default all services */
   readonly service?: string
   /**
-   * Told with the reason when the registry cannot be asked any more, and with undefined once it answers again; not told: it
-   * answers. What it does not name any more when it is back is told as events before undefined is, for that may be in doubt;
-   * what is told later is not. A registry that is found to have started anew though no question failed was away for
-   * no time: the reason, the events and undefined are told at once.
+   * Called with the reason when the registry becomes unavailable, and with undefined when it is available again; initially it is
+   * available. Events for services that it no longer lists precede undefined, because they are uncertain; later events are not. If the
+   * registry restarted although no query failed, the reason, the events and undefined follow each other at once.
    */
   readonly onOutage?: (reason: Error | undefined) => void
   /**
-   * Milliseconds since the watcher used the service. Where not all can be told of at once, those used last come first.
+   * Milliseconds since the watcher used the service. If not all services can be watched at once, the last used ones come first.
    *
-   * @default in use all the time
+   * @default always in use
    */
   readonly idleMs?: () => number
 }
 
 /**
- * Knows which services run where. Adapters store and tell; names, TTL rules and
- * node choice belong to their callers.
+ * Stores which services run where. Adapters store and notify; callers handle names, TTL rules and load balancing.
  *
- * Optional methods are capabilities: a read-only registry has no `register`,
- * and one without `watch` is asked again by its caller.
+ * Optional methods are capabilities: a read-only registry has no `register`, and one without `watch` is polled by its caller.
  */
 export interface Registry {
   readonly name: string
   /**
-   * All versions of a service, with their nodes; empty when there is none. A version that is known and does not run may be there
-   * without nodes: requests of it are 503, not 404. @throws {Error} when the registry cannot be asked.
+   * Returns all versions of a service, with their nodes; empty when there are none. A known version that does not run may have no
+   * nodes: requests to it are 503, not 404. @throws {Error} when the registry is unavailable.
    */
   readonly getService: (name: string) => Maybe<readonly Service[]>
   /**
-   * All versions of all services, to be looked at, not called: where reading the nodes would be a question for each service,
-   * `nodes` is empty. @throws {Error} when the registry cannot be asked.
+   * Returns all versions of all services, for display: `nodes` is empty if reading them would need a query per service.
+   * @throws {Error} when the registry is unavailable.
    */
   readonly listServices: () => Maybe<readonly Service[]>
   /**
-   * The domains that services say to be in, as far as {@link listServices} and watching all have told: to be asked often. Absent: there
-   * is none but its own.
+   * Returns the domains of services, as far as known from {@link listServices} and watches; cheap. Absent: only the own domain.
    */
   readonly listDomains?: () => ReadonlySet<string>
   /**
-   * Adds a version or merges its nodes by id; the same node again restarts its TTL. @throws {TypeError} for what is malformed; an error
-   * whose `denied` is true when it is refused; any other when the registry cannot be told now.
+   * Adds a version or merges its nodes by id; registering a node again restarts its TTL. @throws {TypeError} for malformed input; an
+   * error with `denied` true when it is rejected; any other when the registry is unavailable.
    */
   readonly register?: (service: Service, options?: RegisterOptions) => Maybe<void>
-  /** Removes the given nodes; a version left without nodes disappears. */
+  /** Removes the given nodes; a version without nodes is removed. */
   readonly deregister?: (service: Service) => Maybe<void>
   /**
-   * Calls `listener` after every change, expiry included, until the function that is returned is called. Events about one
-   * service are in order. It lasts through outages of the registry. Told of all services, an event has nodes where
-   * {@link listServices} has them; told of one, always.
+   * Calls `listener` after every change, including expiry, until the returned function is called. Events of one service are ordered.
+   * Continues across outages of the registry. For all services, an event has nodes if {@link listServices} has; for one, always.
    */
   readonly watch?: (listener: (event: RegistryEvent) => void, options?: WatchOptions) => () => void
   /** Releases timers and connections. */

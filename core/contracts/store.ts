@@ -1,134 +1,132 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { GatewayError } from '../errors.ts'
 
-/** Where records lie: services have one table each, namespaces a database each (specification: Store record). */
+/** Location of records: a table per service in a database per namespace (specification: Store record). */
 export interface StoreTable {
   readonly database: string
   readonly table: string
 }
 
-/** What is kept under a key (specification: Store record). */
+/** Stored value of a key (specification: Store record). */
 export interface StoreRecord {
-  /** Well-formed, 1 to 1024 bytes of UTF-8, none of them NUL. */
+  /** 1 to 1024 bytes of valid UTF-8 without NUL. */
   readonly key: string
-  /** Not to be changed by whoever reads it. */
+  /** Readers must not change it. */
   readonly value: Uint8Array
   readonly metadata: Readonly<Record<string, string>>
-  /** When it ends, milliseconds since 1970; 0: never. */
+  /** Expiry, milliseconds since 1970; 0: never. */
   readonly expiresMs: number
-  /** Higher with every write of the key, also of one that was deleted in between; from 1 on, a safe integer. */
+  /** Increases with every write of the key, also across deletions; at least 1, a safe integer. */
   readonly version: number
 }
 
-/** Which records of a table to read, in the order of their keys' UTF-8 bytes. */
+/** Range of records of a table, in the order of the UTF-8 bytes of their keys. */
 export interface StoreRange {
-  /** First key, itself included; absent: from the start. It may end in NUL. */
+  /** First key, inclusive; may end in NUL. @default the start of the table */
   readonly from?: string
-  /** Where to stop, itself excluded; absent: at the end. It may end in NUL. */
+  /** Last key, exclusive; may end in NUL. @default the end of the table */
   readonly to?: string
-  /** From the end of the range to its start. */
+  /** Reads in descending order. */
   readonly reverse?: boolean
-  /** Most records, from 1 on. */
+  /** Maximum number of records, at least 1. */
   readonly limit: number
-  /** Bytes of values after which no further record is read; one is, however long. */
+  /** Bytes of values after which no further record is read; at least one is read. */
   readonly maxBytes: number
   /** Leaves `value` and `metadata` empty, and does not read them. */
   readonly keysOnly?: boolean
 }
 
-/** Part of a range. */
+/** Page of a range. */
 export interface StoreSlice {
   readonly records: readonly StoreRecord[]
-  /** Whether there may be records of the range behind the last one. */
+  /** Whether the range may have further records. */
   readonly more: boolean
 }
 
-/** Which tables to list, in order: by database, then by name. */
+/** Range of tables, by database, then by name. */
 export interface StoreTableRange {
-  /** Only those of this one. */
   readonly database?: string
-  /** Where to begin, itself left out; it need not be there. */
+  /** Start, exclusive; need not exist. */
   readonly after?: StoreTable
-  /** Most tables, from 1 on. */
+  /** Maximum number of tables, at least 1. */
   readonly limit: number
 }
 
-/** A record to write, or with `value` undefined a key to delete. */
+/** A record to write, or a key to delete if `value` is undefined. */
 export interface StoreChange {
   readonly table: StoreTable
   readonly key: string
-  /** The caller keeps its hands off it from now on. */
+  /** The caller must not change it afterwards. */
   readonly value: Uint8Array | undefined
   readonly metadata: Readonly<Record<string, string>>
   /** As in {@link StoreRecord}. */
   readonly expiresMs: number
-  /** The version the record must have for this to happen; 0: there must be none; undefined: whatever is there. */
+  /** Condition: current version of the record; 0: no record; undefined: unconditional. */
   readonly ifVersion: number | undefined
 }
 
-/** Changes of which all happen or none, in whatever tables they are. A key is named once in it. */
+/** Changes of any tables that are applied atomically. Contains a key at most once. */
 export type StoreGroup = readonly StoreChange[]
 
-/** Why nothing of a group happened. */
+/** Why a group was not applied. */
 export interface StoreConflict {
-  /** Which change of the group had a condition that does not hold: the first. */
+  /** First change of the group whose condition failed. */
   readonly index: number
-  /** What is there: the version, 0 for none. */
+  /** Current version; 0: no record. */
   readonly version: number
 }
 
 /**
- * What became of a group: of each change the version it wrote or, deleted, of the record it removed, expired or not (0: there was
- * none); or why nothing of it happened, as an error where there is no room for it (507).
+ * Result of a group: for each change the written version or, for a deletion, that of the removed record, expired or not (0: there was
+ * none); or why it was not applied, as an error if the store is full (507).
  */
 export type StoreOutcome = readonly number[] | StoreConflict | GatewayError
 
-/** A change somebody made. */
+/** A change of a record. */
 export interface StoreEvent {
   readonly type: 'write' | 'delete'
   readonly table: StoreTable
   readonly key: string
 }
 
-/** Who is told of changes. Neither of them throws. */
+/** Listener for changes. Neither callback may throw. */
 export interface StoreListener {
-  /** After the change can be read. Changes of one key come in their order. */
+  /** Called after the change is visible to reads. Changes of one key are ordered. */
   readonly onEvent: (event: StoreEvent) => void
   /** Changes may have been missed. */
   readonly onMissedEvents: () => void
 }
 
-/** A key that was purged. */
+/** A purged key. */
 export type StorePlace = Pick<StoreEvent, 'table' | 'key'>
 
 /**
- * Keeps records. Adapters store and tell in order; limits, prefixes, pages, expiry and who may wait how long belong
- * to what stands in front of each of them, `domain/store/store.ts`. It alone calls them, and has checked what they get.
+ * Stores records. Adapters store and notify in order; `domain/store/store.ts` handles limits, prefixes, pages, expiry and timeouts. It
+ * is their only caller, and has validated the arguments.
  *
- * Expired records are records to them, until they are purged, except where `nowMs` is given. Whatever fails is thrown as
- * `domain/store/errors.ts` has it: full (507), or not to be reached (503).
+ * Adapters treat expired records as existing until they are purged, except where `nowMs` is given. Errors are those of
+ * `domain/store/errors.ts`: full (507) or unavailable (503).
  */
 export interface StoreAdapter {
   readonly name: string
-  /** The record of a key. */
   readonly read: (table: StoreTable, key: string) => Maybe<StoreRecord | undefined>
   readonly scan: (table: StoreTable, range: StoreRange) => Maybe<StoreSlice>
   /**
-   * Makes groups of changes happen, in their order, each as a whole or not at all. Settles when they are as durable as the
-   * adapter promises, and is not called again before; then they can be read. When it rejects, none of them counts as done.
+   * Applies groups of changes in order, each atomically. Settles when they are visible and as durable as the adapter guarantees, and is
+   * not called again before. When it rejects, none counts as applied.
    *
-   * @param nowMs to a condition, a record with an `expiresMs` from 1 to this is none.
+   * @param nowMs conditions treat a record with an `expiresMs` from 1 to this as missing.
    */
   readonly commit: (groups: readonly StoreGroup[], nowMs: number) => Maybe<readonly StoreOutcome[]>
-  /** The tables that have records; found from one to the next, however many records each has. */
+  /** Lists tables with records, in a time independent of the number of records. */
   readonly listTables: (range: StoreTableRange) => Maybe<readonly StoreTable[]>
   /**
-   * Tells of all changes, whoever made them and also those that {@link purge} made, until the function that is returned is
-   * called. An adapter nobody else writes to has none: what stands in front knows what it did.
+   * Reports all changes, of any client and of {@link purge}, until the returned function is called. Absent if no other process writes to
+   * the adapter: the caller then knows all changes.
    */
   readonly watch?: (listener: StoreListener) => Maybe<() => Maybe<void>>
-  /** Deletes records that have expired by `nowMs`, `limit` at most, oldest first, and says which. Absent: it does so by itself. */
+  /** Deletes up to `limit` records that have expired by `nowMs`, oldest first, and returns their keys. Absent: the adapter does so by itself. */
   readonly purge?: (nowMs: number, limit: number) => Maybe<readonly StorePlace[]>
-  /** Waits for the commit under way, then releases files and connections. */
+  /** Waits for the commit in flight, then releases files and connections. */
   readonly close?: () => Maybe<void>
 }

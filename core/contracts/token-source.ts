@@ -1,17 +1,17 @@
-/** Whom a program is, for the platform it calls. */
+/** Source of access tokens for calls to the platform. */
 export interface TokenSource {
-  /** Whether nobody gave what it logs in with: whoever was given an account comes before. @default false */
+  /** True if the credentials are implicit; explicit ones take precedence. @default false */
   readonly isGuess?: boolean
-  /** The access token at present; undefined: there is none yet, or none can be had. */
+  /** Current access token; undefined: none yet, or unavailable. */
   readonly current: () => string | undefined
-  /** Milliseconds until another is needed; 0: now. Infinity: never, as far as is known. */
+  /** Milliseconds until another token is needed; 0: now. Infinity: not known. */
   readonly leftMs: () => number
   /**
-   * Settles once there is a token, or it is clear that it goes without; undefined: that is so already.
+   * Settles once there is a token, or none is required; undefined: already settled.
    *
-   * @throws {GatewayError} by rejecting, what logging in was answered.
+   * @throws {GatewayError} by rejecting, error of the login.
    */
   readonly ready: () => Promise<void> | undefined
-  /** A token was not taken: it is not shown again. False: there is nothing else to show. */
+  /** Reports that a token was rejected: it is not used again. False: there is no other token. */
   readonly refused: (token: string) => boolean
 }

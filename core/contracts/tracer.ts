@@ -1,48 +1,48 @@
-/** Where in a trace something happens (W3C Trace Context §3): what `traceparent` and `tracestate` say. */
+/** Position in a trace: content of `traceparent` and `tracestate` (W3C Trace Context §3). */
 export interface SpanContext {
   /** 32 digits, hexadecimal, lower case. */
   readonly traceId: string
   /** 16 digits, hexadecimal, lower case. */
   readonly spanId: string
-  /** Whether whoever began the trace has it recorded. */
+  /** Whether the trace is sampled. */
   readonly isSampled: boolean
-  /** List members as they are passed on; empty: none. */
+  /** List members to propagate; empty: none. */
   readonly tracestate: string
-  /** Whether another process told of it. */
+  /** Whether it was received from another process. */
   readonly isRemote: boolean
 }
 
-/** The part somebody has in a request: answers it, sends it on, or the same with messages. */
+/** Role in a request or a message (OpenTelemetry: SpanKind). */
 export type SpanKind = 'server' | 'client' | 'producer' | 'consumer'
 
-/** What is said about a span, by names of the OpenTelemetry semantic conventions. */
+/** Attributes by names of the OpenTelemetry semantic conventions. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface SpanOptions {
   readonly kind: SpanKind
-  /** What it is part of. @default it begins a trace */
+  /** Parent span. @default starts a new trace */
   readonly parent?: SpanContext | undefined
-  /** What it has to do with, without being part of it. */
+  /** Related span that is not the parent. */
   readonly link?: SpanContext | undefined
   /** `performance.now()`. @default now */
   readonly startMs?: number
 }
 
-/** Something that takes time, as part of a trace. None of its methods throws. */
+/** An operation in a trace. None of its methods throws. */
 export interface Span extends SpanContext {
-  /** Whether it will be told to anybody: what is said about another one goes nowhere. */
+  /** Whether it will be exported: attributes of other spans are ignored. */
   readonly isRecording: boolean
-  /** The field of whatever it causes (W3C Trace Context §3.2). */
+  /** Header for requests that it causes (W3C Trace Context §3.2). */
   readonly traceparent: string
   rename(name: string): void
   set(attributes: SpanAttributes): void
-  /** It failed. @param type of few values: a status, a kind. */
+  /** Marks it as failed. @param type low-cardinality: a status, a kind. */
   fail(type: string, detail?: string): void
-  /** It is over. Called once. */
+  /** Called once. */
   end(): void
 }
 
-/** Begins the spans of one service or gateway. */
+/** Starts the spans of a service or gateway. */
 export interface Tracer {
   readonly start: (name: string, options: SpanOptions) => Span
 }

@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js'
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
 /**
- * What an IP address stands for. `this server`: an address of a network interface of the machine. `cloud metadata`: where
- * clouds serve credentials, outside of the link-local range.
+ * Kind of an IP address. `this server`: an address of a network interface of the machine. `cloud metadata`: an address outside of
+ * the link-local range where clouds serve credentials.
  */
 export type AddressKind =
   | 'public'
@@ -43,39 +43,39 @@ const KINDS = RANGES.flatMap(([kind, ranges]) =>
 )
 
 /**
- * Kind of an address. An IPv6 address that carries an IPv4 address has the kind of that one: mapped and compatible (RFC 4291
+ * Returns the kind of an address. An IPv6 address with an embedded IPv4 address has the kind of that one: mapped and compatible (RFC 4291
  * §2.5.5), SIIT (RFC 7915), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214).
  */
 export function findKind(address: IpAddress): AddressKind {
-  const own = findOwnKind(address)
-  if (own !== 'public' || address.kind() === 'ipv4') return own
-  const kinds = listEmbedded(address.toByteArray()).map((embedded) => findOwnKind(embedded))
-  return kinds.find((kind) => kind !== 'public') ?? own
+  const outer = findPlainKind(address)
+  if (outer !== 'public' || address.kind() === 'ipv4') return outer
+  const kinds = listEmbedded(address.toByteArray()).map((embedded) => findPlainKind(embedded))
+  return kinds.find((kind) => kind !== 'public') ?? outer
 }
 
-function findOwnKind(address: IpAddress): AddressKind {
-  const found = KINDS.find(
+function findPlainKind(address: IpAddress): AddressKind {
+  const match = KINDS.find(
     ([, [base, bits]]) => base.kind() === address.kind() && address.match(base, bits),
   )
-  return found?.[0] ?? 'public'
+  return match?.[0] ?? 'public'
 }
 
-/** IPv4 addresses that an IPv6 address may lead to. */
+/** IPv4 addresses that may be embedded in an IPv6 address. */
 function listEmbedded(bytes: readonly number[]): ipaddr.IPv4[] {
   const at = (...indexes: number[]): ipaddr.IPv4 => new ipaddr.IPv4(indexes.map((i) => bytes[i]!))
   const startsWith = (...prefix: number[]): boolean => prefix.every((byte, i) => bytes[i] === byte)
   const last = at(12, 13, 14, 15)
   const isInterface = bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
-  const found: ipaddr.IPv4[] = []
+  const embedded: ipaddr.IPv4[] = []
   // ::/80 holds the mapped, compatible and SIIT forms.
-  if (startsWith(0, 0, 0, 0, 0, 0, 0, 0) || isInterface) found.push(last)
+  if (startsWith(0, 0, 0, 0, 0, 0, 0, 0) || isInterface) embedded.push(last)
   // With a prefix of 48 bits the address is around the octet 8, and zeros follow (RFC 6052 §2.2).
   const isShort = bytes[5] === 1 && bytes.slice(11).every((byte) => byte === 0)
-  if (startsWith(0, 0x64, 0xff, 0x9b)) found.push(isShort ? at(6, 7, 9, 10) : last)
-  if (startsWith(0x20, 0x02)) found.push(at(2, 3, 4, 5))
+  if (startsWith(0, 0x64, 0xff, 0x9b)) embedded.push(isShort ? at(6, 7, 9, 10) : last)
+  if (startsWith(0x20, 0x02)) embedded.push(at(2, 3, 4, 5))
   if (startsWith(0x20, 0x01, 0, 0)) {
     const client = [12, 13, 14, 15].map((i) => bytes[i]! ^ 0xff)
-    found.push(at(4, 5, 6, 7), new ipaddr.IPv4(client))
+    embedded.push(at(4, 5, 6, 7), new ipaddr.IPv4(client))
   }
-  return found
+  return embedded
 }

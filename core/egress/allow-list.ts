@@ -30,20 +30,20 @@ const SENSITIVE: ReadonlySet<AddressKind> = new Set([
   'link-local',
   'cloud metadata',
 ])
-/** Kinds that a connection to one program never has. */
+/** Kinds that are not valid for a connection to a server. */
 const NEVER: ReadonlySet<AddressKind> = new Set(['unspecified', 'multicast', 'reserved'])
 
-/** Reads an IP address in the usual notation; undefined for anything else, host names included. */
+/** Parses an IP address in the usual notation; undefined for anything else, including host names. */
 export function classify(text: string): ClassifiedAddress | undefined {
   const ip = parseAddress(text)
   if (ip === undefined) return undefined
   const kind = findKind(ip)
   const canonical = ip.toString()
-  const isOwn = (kind === 'private' || kind === 'public') && listOwnAddresses().has(canonical)
-  return { ip, text: canonical, kind: isOwn ? 'this server' : kind }
+  const isLocal = (kind === 'private' || kind === 'public') && listLocalAddresses().has(canonical)
+  return { ip, text: canonical, kind: isLocal ? 'this server' : kind }
 }
 
-/** Whether no setting can allow an address of this kind. */
+/** Whether no setting can allow addresses of this kind. */
 export function isNeverAllowed(kind: AddressKind): boolean {
   return NEVER.has(kind)
 }
@@ -69,7 +69,7 @@ export function createAllowList(ranges: readonly string[], setting: string): All
       return parsed.some(
         (range) =>
           isInside(ip, range) &&
-          // At each check: the addresses of the machine change.
+          // Classified at each check: the addresses of the machine change.
           (!SENSITIVE.has(kind) || kind === classify(range[0].toString())?.kind),
       )
     },
@@ -81,16 +81,16 @@ function isInside(ip: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Range): boolean {
 }
 
 /** Reading the interfaces takes some 50 µs, and thousands of services may renew their registrations each second. */
-const OWN_ADDRESSES_MS = 1000
-let ownAddresses: ReadonlySet<string> = new Set()
-let ownAddressesUntilMs = 0
+const LOCAL_ADDRESSES_MS = 1000
+let localAddresses: ReadonlySet<string> = new Set()
+let localAddressesUntilMs = 0
 
 /** Addresses of the machine's network interfaces, at most a second old. */
-function listOwnAddresses(): ReadonlySet<string> {
+function listLocalAddresses(): ReadonlySet<string> {
   const nowMs = performance.now()
-  if (nowMs < ownAddressesUntilMs) return ownAddresses
+  if (nowMs < localAddressesUntilMs) return localAddresses
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
-  ownAddresses = new Set(all.map(({ address }) => ipaddr.process(address).toString()))
-  ownAddressesUntilMs = nowMs + OWN_ADDRESSES_MS
-  return ownAddresses
+  localAddresses = new Set(all.map(({ address }) => ipaddr.process(address).toString()))
+  localAddressesUntilMs = nowMs + LOCAL_ADDRESSES_MS
+  return localAddresses
 }

@@ -11,9 +11,9 @@ import { isListener } from './listeners.ts'
 import { type ResolveHost, resolveAddresses, resolveBySystem } from './resolve.ts'
 import type { EgressTarget } from './target.ts'
 
-/** An address that others are to connect to, and who supplied it. */
+/** An address that other processes are to connect to, and its source. */
 export interface PeerTarget extends EgressTarget {
-  /** What it is, for errors: `node address`, `server address`. */
+  /** Name for errors: `node address`, `server address`. */
   readonly what: string
   /** IP address that the request comes from; empty: unknown. */
   readonly from: string
@@ -23,72 +23,72 @@ export interface PeerTarget extends EgressTarget {
   readonly isTrusted?: boolean
 }
 
-/** Where the keys of an issuer are, as its discovery document says. */
+/** Address of the keys of an issuer, from its discovery document. */
 export interface KeysTarget extends EgressTarget {
-  /** Whether the issuer is on this machine: then its keys may be on loopback. */
+  /** Whether the issuer is on this machine: then its keys may be at a loopback address. */
   readonly mayBeLoopback: boolean
 }
 
 /** Settings of the policy, as in `mx.yaml`. */
 export interface EgressSettings {
-  /** Where services may register nodes, besides the address that they connect from. */
+  /** Addresses of registered nodes, in addition to the one that the service connects from. */
   readonly registerAllow: readonly string[]
-  /** Where repositories may be. */
+  /** Addresses of repositories. */
   readonly egressAllow: readonly string[]
-  /** Where `/rpc` may name an address that is not in the registry. */
+  /** Unregistered addresses that `/rpc` may call. */
   readonly rpcAddressAllow: readonly string[]
 }
 
 export interface EgressPolicyOptions extends EgressSettings {
-  /** Addresses that this process listens at. @default none */
+  /** Addresses that this process listens on. @default none */
   readonly listeners?: () => readonly EgressTarget[]
   /** Resolves a host name, to at least one address. @default the resolver of the system */
   readonly resolve?: ResolveHost
 }
 
 /**
- * The outgoing address policy: decides where this process connects when somebody other than an operator supplied the address
+ * Outgoing address policy: decides where this process may connect if the address was not supplied by an operator
  * (docs/registry.md, "Outgoing addresses").
  *
- * Addresses of operators, of the configuration, and of registries that others administer do not pass through it.
+ * It does not apply to addresses of operators, of the configuration, and of external registries.
  */
 export interface EgressPolicy {
   /**
-   * Checks where a service, or a server, says that it is reached.
+   * Checks the address that a service or a server advertises.
    *
    * @param id of the error.
-   * @returns what a host name resolves to, each address checked, sorted, at most 8; empty for an IP address.
-   * @throws {GatewayError} 403 for a denied address, 400 for a host name without address, 503 while it cannot be resolved. Rejects.
+   * @returns addresses of a host name, each checked, sorted, at most 8; empty for an IP address.
+   * @throws {GatewayError} 403 for a denied address, 400 for a host name without address, 503 while it cannot be resolved.
    */
   readonly resolvePeer: (target: PeerTarget, id: string) => Promise<readonly string[]>
   /**
-   * Checks where a repository is.
+   * Checks the address of a repository.
    *
    * @returns the addresses to fetch from.
    * @throws {GatewayError} as {@link resolvePeer}.
    */
   readonly resolveRepository: (target: EgressTarget, id: string) => Promise<readonly string[]>
   /**
-   * Checks where an issuer says that its keys are: at public and private addresses.
+   * Checks the address of the keys of an issuer: public and private ones are allowed.
    *
    * @returns the addresses to fetch from.
    * @throws {GatewayError} as {@link resolvePeer}.
    */
   readonly resolveKeys: (target: KeysTarget, id: string) => Promise<readonly string[]>
-  /** Whether `/rpc` may name an IP address that is not in the registry. */
+  /** Whether `/rpc` may call an unregistered IP address. */
   readonly isCallAllowed: (address: string) => boolean
-  /** Takes over changed settings. */
+  /** Applies changed settings. */
   readonly use: (settings: EgressSettings) => void
 }
 
-/** Addresses of a host name that connections go to: they are part of every list of nodes. */
+/** Limit, because the addresses of a host name are part of every list of nodes. */
 const PEER_ADDRESSES_MAX = 8
 
 export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
   const { listeners = () => [], resolve = resolveBySystem } = options
   let lists = createLists(options)
 
-  /** Why a peer must not be at an address; undefined: it may. */
+  /** Returns why a peer must not use an address; undefined: it is allowed. */
   function findPeerDenial(address: ClassifiedAddress, target: PeerTarget): Denial | undefined {
     const { kind, text } = address
     if (isListener(address, target.port, listeners())) return LISTENER
@@ -96,7 +96,7 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
     const from = classify(target.from)
     const isLocal = kind === 'loopback' || kind === 'this server'
     if (isLocal && target.mayBeLocal && isOfThisMachine(from)) return undefined
-    // Loopback is everybody's own: that both ends are on it says nothing about who listens there.
+    // Not for loopback: a common loopback address does not show that the peer listens there.
     const isPlain = kind === 'public' || kind === 'private' || kind === 'this server'
     if (isPlain && text === from?.text) return undefined
     if (kind !== 'public' && kind !== 'private') return toDenial(kind, 'register_allow')
@@ -158,7 +158,7 @@ function isOfThisMachine(address: ClassifiedAddress | undefined): boolean {
   return address?.kind === 'loopback' || address?.kind === 'this server'
 }
 
-/** Why an address is denied, and what can be done. */
+/** Why an address is denied, and the remedy. */
 interface Denial {
   readonly reason: string
   readonly remedy: string
@@ -169,7 +169,7 @@ const LISTENER: Denial = {
   remedy: 'Only an operator may name it.',
 }
 
-/** An operator supplies that option: it does not pass through the policy. */
+/** Options of operators are not subject to the policy. */
 const SET_JWKS_URI = 'Set the option jwksUri of the plugin oidc to use this address.'
 
 function toDenial(kind: AddressKind, setting: string): Denial {

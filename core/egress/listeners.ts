@@ -7,12 +7,12 @@ export function isListener(
   port: number,
   listeners: readonly EgressTarget[],
 ): boolean {
-  const isOwn = kind === 'loopback' || kind === 'this server'
+  const isLocal = kind === 'loopback' || kind === 'this server'
   return listeners.some((listener) => {
     if (listener.port !== port) return false
     const bound = classify(listener.host)
     // A name such as localhost, or all interfaces.
-    if (bound === undefined || bound.kind === 'unspecified') return isOwn
+    if (bound === undefined || bound.kind === 'unspecified') return isLocal
     return bound.text === text
   })
 }

@@ -1,8 +1,8 @@
 import { isIPv6, type LookupFunction } from 'node:net'
 
 /**
- * A `lookup` for `net.connect` and what builds on it that answers with addresses that were checked before, whatever the DNS
- * says by now. The name stays that of the TLS certificate.
+ * Creates a `lookup` for `net.connect` that returns previously checked addresses, which prevents DNS rebinding. TLS still verifies the
+ * host name.
  *
  * @param addresses IP addresses, at least one.
  */

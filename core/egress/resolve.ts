@@ -6,14 +6,14 @@ import { type ClassifiedAddress, classify } from './allow-list.ts'
 /** Resolves a host name to its IP addresses. Rejects with an error of Node.js. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>
 
-/** Resolves by the system: its hosts file, then the DNS. */
+/** Resolves with the hosts file and DNS of the system. */
 export async function resolveBySystem(host: string): Promise<readonly string[]> {
-  const found = await lookup(host, { all: true })
-  return found.map(({ address }) => address)
+  const results = await lookup(host, { all: true })
+  return results.map(({ address }) => address)
 }
 
 /**
- * The addresses of a host: itself where it is an IP address.
+ * Returns the addresses of a host name, or an IP address itself.
  *
  * @param id of the error.
  * @throws {GatewayError} 400 when the name has no address, 503 while it cannot be resolved.

@@ -1,4 +1,4 @@
-/** Where a connection is to go. */
+/** Destination of a connection. */
 export interface EgressTarget {
   /** Host name or IP address, without brackets. */
   readonly host: string

@@ -1,4 +1,4 @@
-/** Upper bounds of durations, milliseconds: those of OpenTelemetry's `http.server.request.duration`, and two below for replies of a machine nearby. */
+/** Upper bounds of durations, milliseconds: those of OpenTelemetry's `http.server.request.duration`, and two lower ones for fast local responses. */
 export const DURATION_MS: readonly number[] = [
   0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
 ]
@@ -6,12 +6,12 @@ export const DURATION_MS: readonly number[] = [
 export const SIZE_BYTES: readonly number[] = [100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8]
 
 /**
- * How often values fell between the bounds that all of a kind share, and their sum: a histogram of Prometheus. Recording allocates
- * nothing, and most values fall into one of the first few.
+ * A Prometheus histogram with fixed bounds, and the sum of the values. Recording allocates nothing. Linear search, because most
+ * values are in one of the first buckets.
  */
 export class Buckets {
   readonly bounds: readonly number[]
-  /** Of each bound, not cumulative, then above all of them, then the sum of the values. */
+  /** Counts by bound, not cumulative, then the count above all bounds, then the sum. */
   readonly #cells: Float64Array
 
   constructor(bounds: readonly number[]) {
@@ -30,7 +30,7 @@ export class Buckets {
     if (value > 0) cells[length + 1] = cells[length + 1]! + value
   }
 
-  /** Values up to each bound, and at last all of them. */
+  /** Counts up to each bound, then the total. */
   get cumulative(): number[] {
     const cells = this.#cells
     const counts: number[] = []

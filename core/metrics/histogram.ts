@@ -1,11 +1,11 @@
-/** Kept of a value where nothing is said: 2^9 steps per power of two, so at most 0.2 % off. */
+/** Default precision: 2^9 steps per power of two, so an error of at most 0.2 %. */
 const BITS = 9
 /** About 36 minutes in microseconds: the largest 31-bit integer, so that all arithmetic stays in small integers. */
 const MAX_VALUE = 2 ** 31 - 1
 
 /**
- * Counts durations in microseconds, log-linearly as HdrHistogram does: every power of two is cut
- * into equal steps, so the relative error is the same at 50 µs and at 50 s. Recording allocates nothing.
+ * Log-linear histogram of durations in microseconds, as HdrHistogram: every power of two is divided into equal steps, so the
+ * relative error is the same at 50 µs and at 50 s. Recording allocates nothing.
  */
 export class Histogram {
   count = 0
@@ -15,7 +15,7 @@ export class Histogram {
   readonly #steps: number
   readonly #counts: Float64Array
 
-  /** @param bits significant ones kept of a value, 1 to 16: it is at most 2^-bits off. */
+  /** @param bits significant bits of a value, 1 to 16: the error is at most 2^-bits. */
   constructor(bits: number = BITS) {
     this.#bits = bits
     this.#steps = 2 ** bits
@@ -31,7 +31,7 @@ export class Histogram {
   /**
    * Counts one duration; below 0 counts as 0, above 36 minutes as 36 minutes.
    *
-   * @param weight how many it stands for. @default 1
+   * @param weight number of durations that it represents. @default 1
    */
   record(microseconds: number, weight = 1): void {
     const value =
@@ -46,21 +46,21 @@ export class Histogram {
   /**
    * The duration that `percent` % of the recorded ones do not exceed, in microseconds; 0 when nothing was recorded.
    *
-   * @param since a copy of this one: only what was recorded after it counts. @default everything does
+   * @param since an earlier copy: only later durations count. @default all count
    */
   percentile(percent: number, since?: Histogram): number {
     const count = this.count - (since?.count ?? 0)
     // The small bias keeps 99.9 % of 1 000 at 999 although 99.9 / 100 * 1000 is a hair more in binary.
-    const wanted = Math.max(1, Math.ceil((percent / 100) * count - 1e-6))
+    const rank = Math.max(1, Math.ceil((percent / 100) * count - 1e-6))
     let seen = 0
     for (let bucket = 0; bucket < this.#counts.length && count > 0; bucket++) {
       seen += this.#counts[bucket]! - (since === undefined ? 0 : since.#counts[bucket]!)
-      if (seen >= wanted) return Math.min(this.#toUpperBound(bucket), this.max)
+      if (seen >= rank) return Math.min(this.#toUpperBound(bucket), this.max)
     }
     return count > 0 ? this.max : 0
   }
 
-  /** A copy. @param into another one of as many bits, which becomes it. @default a new one */
+  /** @param into histogram of the same precision to overwrite. @default a new one */
   copy(into: Histogram = new Histogram(this.#bits)): Histogram {
     into.#counts.set(this.#counts)
     into.count = this.count
@@ -69,7 +69,6 @@ export class Histogram {
     return into
   }
 
-  /** Forgets everything recorded. */
   reset(): void {
     this.#counts.fill(0)
     this.count = 0

@@ -1,15 +1,15 @@
 import type { Exchange } from '../exchange.ts'
 
-/** A request that failed, or was slow. Texts are empty where there is nothing to say, and cut to 256 characters. */
+/** A failed or slow request. Texts may be empty, and are truncated to 256 characters. */
 export interface RecentRequest {
   /** Its end, milliseconds since 1970. */
   readonly time: number
   readonly id: string
   readonly trace_id: string
   readonly method: string
-  /** Without the query, which may hold tokens. */
+  /** Without the query, which may contain tokens. */
   readonly path: string
-  /** 0: the client left before a response. */
+  /** 0: the client disconnected before a response. */
   readonly status: number
   /** Status of gRPC or Connect; -1: none. */
   readonly rpc_status: number
@@ -27,8 +27,8 @@ const MAX_TEXT = 256
 const CLIENT_ERROR = 4
 
 /**
- * The last requests that failed or took a second or more, in memory. Those with 4xx have a list of their own, so that a scanner does not
- * displace the failures of services. Requests that went well cost a comparison.
+ * The last requests that failed or took at least a second, in memory. Those with 4xx are stored separately, so that a scanner does not
+ * evict the failures of services. Successful requests cost a comparison.
  */
 export class RecentRequests {
   readonly #clientErrors: RecentRequest[] = []
@@ -40,9 +40,9 @@ export class RecentRequests {
     return all.sort((a, b) => b.time - a.time)
   }
 
-  /** Takes note of a request that is over, if it failed or was slow. @param statusClass as of `toClass`. */
-  see(x: Exchange, statusClass: number, durationMs: number): void {
-    // Clients leave streams that went well.
+  /** Adds a finished request if it failed or was slow. @param statusClass result of `toClass`. */
+  add(x: Exchange, statusClass: number, durationMs: number): void {
+    // Clients usually end streams by disconnecting.
     const isCut = x.aborted && !x.streaming
     const isGood = statusClass > 0 && statusClass < CLIENT_ERROR && !isCut
     if (isGood && durationMs < SLOW_MS) return

@@ -3,44 +3,43 @@ import type { RequestMetrics } from './request-metrics.ts'
 
 export interface RequestHistoryOptions {
   readonly metrics: RequestMetrics
-  /** Requests that are not over. */
+  /** Number of requests in flight. */
   readonly inFlight: () => number
-  /** Most points that are kept. @default 300 */
+  /** @default 300 */
   readonly maxPoints?: number
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock. @default performance.now */
   readonly nowMs?: () => number
-  /** Told of every point. */
   readonly onPoint?: (point: RequestPoint) => void
 }
 
-/** What became of requests in a second. */
+/** Requests that ended within a second. */
 export interface RequestPoint {
-  /** Its end, milliseconds since 1970. */
+  /** End of the interval, milliseconds since 1970. */
   readonly timeMs: number
-  /** How long it was: 1, or more where the process was busy with something else. */
+  /** Length of the interval: 1, or more if the process was busy. */
   readonly seconds: number
-  /** That are over, by the first digit of their status; at 0 those without a reply. */
+  /** Requests by the first digit of their status; at index 0 those without a response. */
   readonly byClass: readonly number[]
   readonly aborted: number
   readonly bytesIn: number
   readonly bytesOut: number
-  /** At its end. */
+  /** At the end of the interval. */
   readonly inFlight: number
-  /** Of the requests of the last {@link WINDOW} points; undefined: there were none that have a duration. */
+  /** Over the last {@link WINDOW} points; undefined: no durations. */
   readonly p50Ms: number | undefined
   readonly p99Ms: number | undefined
 }
 
-/** The last minutes of a gateway's requests, second by second. */
+/** Request statistics of the last minutes, by second. */
 export interface RequestHistory {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly points: () => readonly RequestPoint[]
-  /** Adds a point. Runs by itself, once a second. */
-  readonly look: () => void
+  /** Adds a point. Called by a timer once a second. */
+  readonly sample: () => void
   readonly close: () => void
 }
 
-/** Points that durations are told of: of one second there may be too few. */
+/** Points that percentiles cover: one second may have too few requests. */
 export const WINDOW = 10
 const SECOND_MS = 1000
 
@@ -49,22 +48,22 @@ export function createRequestHistory(options: RequestHistoryOptions): RequestHis
   const nowMs = options.nowMs ?? (() => performance.now())
   const points: RequestPoint[] = []
   let before = readTotals(metrics)
-  let lookedMs = nowMs()
-  /** The durations of the last looks, the oldest first. */
+  let sampledMs = nowMs()
+  /** Durations at the last samples, oldest first. */
   const earlier = Array.from({ length: WINDOW }, () => metrics.durations.copy())
-  const timer = setInterval(look, SECOND_MS).unref()
+  const timer = setInterval(sample, SECOND_MS).unref()
 
-  function look(): void {
+  function sample(): void {
     const now = nowMs()
-    const seconds = (now - lookedMs) / SECOND_MS
-    // Two looks at one moment.
+    const seconds = (now - sampledMs) / SECOND_MS
+    // Two samples at the same time.
     if (seconds <= 0) return
-    lookedMs = now
+    sampledMs = now
     const totals = readTotals(metrics)
     const byClass = totals.byClass.map((count, i) => count - before.byClass[i]!)
     const { durations } = metrics
     const oldest = earlier.shift()!
-    const has = durations.count > oldest.count
+    const hasDurations = durations.count > oldest.count
     const toMs = (percent: number) => durations.percentile(percent, oldest) / 1000
     const point: RequestPoint = {
       timeMs: Date.now(),
@@ -74,8 +73,8 @@ export function createRequestHistory(options: RequestHistoryOptions): RequestHis
       bytesIn: totals.bytesIn - before.bytesIn,
       bytesOut: totals.bytesOut - before.bytesOut,
       inFlight: inFlight(),
-      p50Ms: has ? toMs(50) : undefined,
-      p99Ms: has ? toMs(99) : undefined,
+      p50Ms: hasDurations ? toMs(50) : undefined,
+      p99Ms: hasDurations ? toMs(99) : undefined,
     }
     earlier.push(durations.copy(oldest))
     before = totals
@@ -83,7 +82,7 @@ export function createRequestHistory(options: RequestHistoryOptions): RequestHis
     onPoint?.(point)
   }
 
-  return { points: () => points, look, close: () => clearInterval(timer) }
+  return { points: () => points, sample, close: () => clearInterval(timer) }
 }
 
 function readTotals({ byClass, aborted, bytesIn, bytesOut }: RequestMetrics) {

@@ -7,68 +7,64 @@ import { CLASSES, toClass } from './route-counters.ts'
 import { RouteTable } from './route-table.ts'
 import { ServiceTable } from './service-counters.ts'
 
-/** Durations are at most 3 % off. */
+/** Precision of durations: an error of at most 3 %. */
 const BITS = 5
-/** Requests a second from which on not every duration is measured. */
+/** Requests per second beyond which durations are sampled. */
 const BUSY = 1000
 const MEASURED = 16
 const BYTES_IN = 0
 const BYTES_OUT = 1
 
 /**
- * What a gateway counts of its requests once they are over, since it was started: everything only rises, and whoever wants to
- * know what happened lately looks twice (`request-history.ts`).
+ * Counters of finished requests of a gateway since its start. They only increase; rates are differences (`request-history.ts`).
  *
- * Every request is counted, of durations one of `measureEvery` is measured: reading the clock costs more than all of the counting
- * (bench/micro/http/request-metrics.ts); by route each is counted, where it is not measured as of its turn of the event loop, in which
- * nothing leaves before the end. Counting allocates nothing: numbers that pass 2^31 are kept in typed arrays, where they cost
- * no object either.
+ * Every request is counted; of durations one in `measureEvery` is measured, because reading the clock costs more than all counting
+ * (bench/micro/http/request-metrics.ts). Routes count every duration, unmeasured ones by the time of the tick, whose responses are
+ * sent at its end. Counting allocates nothing: numbers beyond 2^31 are in typed arrays, where they need no heap object.
  */
 export class RequestMetrics {
-  /** Requests by the first digit of their status ({@link toClass}); at 0 those that got no reply, since their client left. */
+  /** Requests by the first digit of their status ({@link toClass}); at index 0 those whose client disconnected before a response. */
   readonly byClass: Float64Array = new Float64Array(CLASSES)
-  /** Requests whose reply was not complete, for the client left or the backend failed; those without any among them. */
+  /** Requests without a complete response, because the client disconnected or the backend failed. */
   aborted = 0
   /**
-   * Until the last byte of a reply, or until the head of one that comes in pieces: how long that goes on is up to whoever sends and
-   * reads it. WebSockets have none.
+   * Time to the last byte of a response, or to the head of a streamed one, whose length depends on sender and reader. WebSockets are
+   * not measured.
    */
   readonly durations: Histogram = new Histogram(BITS)
-  /** One of how many durations is measured, and counted as often, from the next one on. */
+  /** Sampling interval: one in so many durations is measured, with that weight. */
   measureEvery = 1
-  /** The same by route. */
+  /** Counters by route. */
   readonly routes: RouteTable = new RouteTable()
-  /** What their nodes did, by service. */
+  /** Counters of upstream attempts by service. */
   readonly services: ServiceTable = new ServiceTable()
-  /** The last ones that failed or were slow; undefined: nobody reads them. */
+  /** The last failed or slow requests; undefined: not recorded. */
   readonly recent: RecentRequests | undefined
   readonly #bytes = new Float64Array(2)
   #unmeasured = 1
-  /** As of the last {@link adapt}. */
+  /** State at the last {@link adapt}. */
   #before = { requests: 0, nowMs: 0 }
-  /** What the next one that is measured stands for. */
+  /** Weight of the next measured duration. */
   #weight = 1
 
   constructor(recent?: RecentRequests) {
     this.recent = recent
   }
 
-  /** Requests that are over. */
+  /** Number of finished requests. */
   get requests(): number {
     return this.byClass.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Of request bodies. */
   get bytesIn(): number {
     return this.#bytes[BYTES_IN]!
   }
 
-  /** Of the bodies of replies. */
   get bytesOut(): number {
     return this.#bytes[BYTES_OUT]!
   }
 
-  /** Measures each duration, or one of sixteen where there are many requests. To be called now and then. */
+  /** Adapts `measureEvery` to the request rate. To be called periodically. */
   adapt(nowMs: number): void {
     const { requests } = this
     const seconds = (nowMs - this.#before.nowMs) / 1000
@@ -77,7 +73,7 @@ export class RequestMetrics {
     this.#before = { requests, nowMs }
   }
 
-  /** Counts a request that is over. */
+  /** Counts a finished request. */
   count(x: Exchange): void {
     const first = toClass(x)
     this.byClass[first] = this.byClass[first]! + 1
@@ -89,9 +85,9 @@ export class RequestMetrics {
     const endMs = isOpenEnded ? toHeadMs(x) : exact ? performance.now() : tickNow()
     const durationMs = endMs - x.startMs
     this.routes.of(x).count(x, durationMs, exact)
-    this.recent?.see(x, first, durationMs)
+    this.recent?.add(x, first, durationMs)
     if (!exact) return
-    // A stream without a backend has no head that somebody waited for.
+    // A stream without a backend has no upstream head to measure.
     if (x.status > 0 && x.status !== 101 && (x.upstreamReplyMs > 0 || !x.streaming))
       this.durations.record(durationMs * 1000, this.#weight)
     this.#weight = this.measureEvery
@@ -99,7 +95,7 @@ export class RequestMetrics {
   }
 }
 
-/** Until when somebody waited for what then comes in pieces; where nothing came from a node, until it was sent there. */
+/** Time of the head of a streamed response: from the node, else when the request was sent upstream. */
 function toHeadMs({ startMs, upstreamStartMs, upstreamReplyMs }: Exchange): number {
   return upstreamReplyMs || upstreamStartMs || startMs
 }

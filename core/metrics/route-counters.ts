@@ -2,33 +2,31 @@ import type { Exchange } from '../exchange.ts'
 import { toHttpClass } from '../rpc/grpc/status-codes.ts'
 import { Buckets, DURATION_MS, SIZE_BYTES } from './buckets.ts'
 
-/** What stands for everything that has no name of its own, as in OpenTelemetry's `http.request.method`. */
+/** Label for everything without its own label, as in OpenTelemetry's `http.request.method`. */
 export const OTHER_ROUTES = '_OTHER'
-/** Methods told apart. */
+/** Methods with their own label. */
 export const METHODS: readonly string[] = [
   ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   OTHER_ROUTES,
 ]
-/** First digits a status may have, and 0 for what got no reply. */
+/** First digits of a status, and 0 for no response. */
 export const CLASSES = 10
 
-/** What is counted of the requests of a route. */
+/** Counters of the requests of a route. */
 export class RouteCounters {
-  /** Full name of the service; empty: none was found. */
+  /** Full name of the service; empty: not found. */
   readonly service: string
-  /** Name of the endpoint; empty: its service is asked for paths. */
+  /** Name of the endpoint; empty: requests are proxied by path. */
   readonly endpoint: string
-  /** The template that the endpoint declares; empty: it declares none. */
+  /** Path template of the endpoint; empty: none. */
   readonly path: string
-  /** Durations in milliseconds, by method, then first digit of the status; undefined: there was none yet. */
+  /** Durations in milliseconds, by method, then first digit of the status; undefined: none yet. */
   readonly durations: (Buckets | undefined)[] = new Array(METHODS.length * CLASSES).fill(undefined)
-  /** From when a request was sent to a node until the head of its reply, milliseconds; retries are in it. */
+  /** Time from sending a request upstream to the response head, milliseconds, including retries. */
   readonly upstream: Buckets = new Buckets(DURATION_MS)
-  /** The rest of the duration, milliseconds, of requests that were measured exactly. */
+  /** Rest of the duration, milliseconds, of exactly measured requests. */
   readonly gateway: Buckets = new Buckets(DURATION_MS)
-  /** Of request bodies. */
   readonly bytesIn: Buckets = new Buckets(SIZE_BYTES)
-  /** Of the bodies of replies. */
   readonly bytesOut: Buckets = new Buckets(SIZE_BYTES)
 
   constructor(service: string, endpoint: string, path: string) {
@@ -38,10 +36,9 @@ export class RouteCounters {
   }
 
   /**
-   * Counts a request that is over.
+   * Counts a finished request.
    *
-   * @param durationMs how long it took.
-   * @param exact whether that was read from a clock just now: what is left of it without the node is the gateway's.
+   * @param exact whether the duration was measured: then the time without the upstream is that of the gateway.
    */
   count(x: Exchange, durationMs: number, exact: boolean): void {
     const at = toMethod(x.method) * CLASSES + toClass(x)
@@ -58,12 +55,12 @@ export class RouteCounters {
   }
 }
 
-/** First digit of the status; of that of gRPC where a reply 200 tells of another one. */
+/** First digit of the status; for a response 200 with a gRPC error, that of the equivalent HTTP status. */
 export function toClass({ status, rpcStatus }: Pick<Exchange, 'status' | 'rpcStatus'>): number {
   return rpcStatus > 0 && status === 200 ? toHttpClass(rpcStatus) : (status / 100) | 0
 }
 
-/** Its place in {@link METHODS}. No map: each request's method is a new string, which would have to be hashed. */
+/** Index in {@link METHODS}. Not a map: the method of each request is a new string, which would have to be hashed. */
 function toMethod(method: string): number {
   switch (method) {
     case 'GET':

@@ -6,30 +6,29 @@ import type { Upstream } from '../upstream/upstream.ts'
 import { OTHER_ROUTES, RouteCounters } from './route-counters.ts'
 
 export interface RouteTableOptions {
-  /** Most routes told apart; what comes later is counted as one. @default 500 */
+  /** Maximum number of routes; later ones are counted together. @default 500 */
   readonly max?: number
-  /** Most endpoints told apart of a service that declares none. @default 50 */
+  /** Maximum number of endpoints of a service that declares none. @default 50 */
   readonly maxUndeclared?: number
 }
 
 /**
- * The counters of all routes. Whatever clients ask for, there are few: paths are told apart by what services declare, and endpoints
- * nobody declared once a service has answered for them.
+ * Counters of all routes. Clients cannot inflate their number: paths are grouped by declared templates, and an undeclared endpoint is
+ * counted separately only after a successful response.
  *
- * A route remembers its counters, so that a request whose route is cached costs no look-up.
+ * A route references its counters, so that a request with a cached route needs no lookup.
  */
 export class RouteTable {
   readonly #max: number
   readonly #maxUndeclared: number
-  /** By service, then by what tells its routes apart: names of a call may be new strings, which would have to be joined and copied. */
+  /** By service, then by endpoint and path. Nested, because a joined key would have to be built for every call. */
   readonly #routes = new Map<string, Map<string, RouteCounters>>()
   #size = 0
   readonly #paths = new WeakMap<PathTemplate, string>()
-  /** How many endpoints of services that declare none have a name. */
+  /** Number of undeclared endpoints by service. */
   readonly #undeclared = new Map<string, number>()
-  /** Requests answered before a service was found. */
+  /** Requests that ended before a service was found. */
   readonly #none = new RouteCounters('', '', '')
-  /** What nothing else is for. */
   readonly #other = new RouteCounters(OTHER_ROUTES, '', '')
 
   constructor({ max = 500, maxUndeclared = 50 }: RouteTableOptions = {}) {
@@ -37,14 +36,13 @@ export class RouteTable {
     this.#maxUndeclared = maxUndeclared
   }
 
-  /** Those of a request that is over. */
+  /** Returns the counters of a finished request. */
   of(x: Exchange): RouteCounters {
     const { route } = x
     if (route === undefined) return this.#none
     return route.counters ?? this.#find(x, route)
   }
 
-  /** All there are. */
   values(): RouteCounters[] {
     const named = [...this.#routes.values()].flatMap((routes) => [...routes.values()])
     return [this.#none, this.#other, ...named]
@@ -52,14 +50,14 @@ export class RouteTable {
 
   #find(x: Exchange, route: Route): RouteCounters {
     const { upstream } = x
-    // Topics are whatever clients say.
+    // Clients choose topics freely.
     if (upstream === undefined) return this.#other
     const { service, endpoint, template } = route
     const path = template === undefined ? '' : this.#toPath(template)
     const key = path === '' ? endpoint : `${endpoint}\n${path}`
     let counters = this.#routes.get(service)?.get(key)
     if (counters === undefined) {
-      if (!this.#hasName(x, route, upstream))
+      if (!this.#isCounted(x, route, upstream))
         return this.#open(service, OTHER_ROUTES, '', OTHER_ROUTES)
       counters = this.#open(service, endpoint, path, key)
     }
@@ -76,20 +74,20 @@ export class RouteTable {
     return path
   }
 
-  /** Asked once for each route that has one. */
-  #hasName(x: Exchange, { service, endpoint }: Route, { endpoints }: Upstream): boolean {
+  /** Whether a route is counted separately. Called once for each that is. */
+  #isCounted(x: Exchange, { service, endpoint }: Route, { endpoints }: Upstream): boolean {
     if (endpoint === '' || endpoints.has(endpoint)) return true
     if (endpoints.size > 0 || x.status < 200 || x.status >= 400) return false
-    const named = this.#undeclared.get(service) ?? 0
-    if (named >= this.#maxUndeclared) return false
-    this.#undeclared.set(service, named + 1)
+    const count = this.#undeclared.get(service) ?? 0
+    if (count >= this.#maxUndeclared) return false
+    this.#undeclared.set(service, count + 1)
     return true
   }
 
-  /** @param key of what no line end can be part. */
+  /** @param key endpoint and path, separated by a line break, which neither can contain. */
   #open(service: string, endpoint: string, path: string, key: string): RouteCounters {
-    const known = this.#routes.get(service)?.get(key)
-    if (known !== undefined) return known
+    const before = this.#routes.get(service)?.get(key)
+    if (before !== undefined) return before
     if (this.#size >= this.#max) return this.#other
     const counters = new RouteCounters(service, endpoint, path)
     const routes = this.#routes.get(service) ?? new Map<string, RouteCounters>()

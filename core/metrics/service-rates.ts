@@ -5,7 +5,7 @@ import { CLASSES, OTHER_ROUTES } from './route-counters.ts'
 
 export interface ServiceRatesOptions {
   readonly metrics: RequestMetrics
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock. @default performance.now */
   readonly nowMs?: () => number
 }
 
@@ -27,8 +27,8 @@ export interface ServiceRate {
 export interface ServiceRates {
   /** Services that have had requests since the start, by name. */
   readonly read: () => ServiceRate[]
-  /** Takes a snapshot of the counters. Runs by itself every 5 s. */
-  readonly look: () => void
+  /** Takes a snapshot of the counters. Called by a timer every 5 s. */
+  readonly sample: () => void
   readonly close: () => void
 }
 
@@ -36,7 +36,7 @@ const SNAPSHOT_MS = 5000
 /** A minute of snapshots. */
 const SNAPSHOTS = 12
 const SERVER_ERROR = 5
-/** Requests by bucket of {@link DURATION_MS}, then above all of them, then the errors. */
+/** Requests by bucket of {@link DURATION_MS}, then those above all bounds, then the errors. */
 const CELLS = DURATION_MS.length + 2
 
 type Totals = ReadonlyMap<string, Float64Array>
@@ -50,9 +50,9 @@ export function createServiceRates({ metrics, nowMs }: ServiceRatesOptions): Ser
   const now = nowMs ?? (() => performance.now())
   const take = (): Snapshot => ({ takenMs: now(), totals: sumByService(metrics) })
   const snapshots: Snapshot[] = [take()]
-  const timer = setInterval(look, SNAPSHOT_MS).unref()
+  const timer = setInterval(sample, SNAPSHOT_MS).unref()
 
-  function look(): void {
+  function sample(): void {
     if (snapshots.push(take()) > SNAPSHOTS) snapshots.shift()
   }
 
@@ -65,7 +65,7 @@ export function createServiceRates({ metrics, nowMs }: ServiceRatesOptions): Ser
         .map(([service, cells]) => toRate(service, seconds, cells, oldest.totals.get(service)))
         .sort((a, b) => (a.service < b.service ? -1 : 1))
     },
-    look,
+    sample,
     close: () => clearInterval(timer),
   }
 }

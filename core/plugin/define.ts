@@ -7,28 +7,25 @@ import type { EgressPolicy } from '../egress/egress-policy.ts'
 import { Default, type Static, type TObject, Type } from '../schema.ts'
 import { checkOptions } from './options.ts'
 
-/** Where a plugin reports what an operator should know; same order of arguments as pino. */
+/** Log of a plugin; same order of arguments as pino. */
 export interface PluginLog {
-  /** Of interest while looking for a fault; not written unless asked for. */
+  /** Not written by default. */
   readonly debug: (details: object, message: string) => void
-  /** Something happened. */
   readonly info: (details: object, message: string) => void
-  /** Something is not as it should be. */
   readonly warn: (details: object, message: string) => void
-  /** Something failed. */
   readonly error: (details: object, message: string) => void
 }
 
-/** What the gateway lends a plugin when it builds it. */
+/** Dependencies that the gateway passes to a plugin. */
 export interface PluginEnv {
   readonly log: PluginLog
   /** Wall clock, milliseconds since 1970. Tests replace it. */
   readonly nowMs: () => number
-  /** Folder that relative files in options belong to: that of the configuration file. @default the working directory */
+  /** Base folder of relative files in options: that of the configuration file. @default the working directory */
   readonly configDir?: string
-  /** Knows accounts and rules. @default nobody does */
+  /** Authorizer of accounts and rules. @default none */
   readonly gate?: Authorizer | undefined
-  /** Begins spans. @default nobody traces */
+  /** Starts spans. @default none */
   readonly tracer?: Tracer | undefined
   /** Outgoing address policy of the process. @default that of the default settings */
   readonly egress?: Pick<EgressPolicy, 'resolveKeys'> | undefined
@@ -37,7 +34,7 @@ export interface PluginEnv {
 /** A plugin without its name: what `create` returns. */
 export type PluginHooks = Omit<Plugin, 'name'>
 
-/** How a plugin is declared: its options and how to build it. */
+/** Declaration of a plugin: its options and how to create it. */
 export interface PluginSpec<Options extends TObject> {
   /** Kebab-case and equal to the file name. */
   readonly name: string
@@ -45,11 +42,11 @@ export interface PluginSpec<Options extends TObject> {
   readonly description: string
   /** JSON Schema of the options; unknown names are errors. */
   readonly options: Options
-  /** Builds the plugin from checked options, defaults filled in. Throws when their values make no sense. */
+  /** Creates the plugin from validated options with defaults. Throws for invalid combinations of values. */
   create(options: Static<Options>, env: PluginEnv): PluginHooks
 }
 
-/** A declared plugin, whatever its options. */
+/** A declared plugin with any options. */
 export type PluginDefinition = PluginSpec<TObject>
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
@@ -58,7 +55,7 @@ const NO_OPTIONS: TObject = Type.Object({})
 const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
 
 /**
- * Declares a plugin. Without `options` it takes none.
+ * Declares a plugin.
  *
  * @throws {TypeError} when the name is not kebab-case.
  */
@@ -68,24 +65,24 @@ export function definePlugin<Options extends TObject = TObject>(
   if (!NAME.test(spec.name))
     throw new TypeError(`plugin name must be kebab-case, got ${inspectShort(spec.name)}`)
   const { options = NO_OPTIONS } = spec
-  refuseUnknown(options)
+  rejectUnknown(options)
   return { ...spec, options } as unknown as PluginDefinition
 }
 
-/** Closes every object of a schema that does not say itself what further names mean. */
-function refuseUnknown(schema: {
+/** Sets `additionalProperties: false` in every object of a schema without it. */
+function rejectUnknown(schema: {
   additionalProperties?: unknown
   properties?: Readonly<Record<string, object>>
 }): void {
   if (schema.properties === undefined) return
   schema.additionalProperties ??= false
-  for (const property of Object.values(schema.properties)) refuseUnknown(property)
+  for (const property of Object.values(schema.properties)) rejectUnknown(property)
 }
 
 /**
- * Builds a plugin from options as they stand in a configuration.
+ * Creates a plugin from the options of a configuration.
  *
- * @throws {OptionsError} with every option that is wrong; {@link TypeError} naming the plugin for what `create` throws.
+ * @throws {OptionsError} with all invalid options; {@link TypeError} with the name of the plugin for errors of `create`.
  */
 export function createPlugin(
   definition: PluginDefinition,
@@ -108,9 +105,9 @@ export function createPlugin(
 }
 
 /**
- * Checks that an object is a plugin and names it `name` if it has no name.
+ * Checks that an object is a plugin and sets its name if it has none.
  *
- * @throws {TypeError} for a hook that is no function, an unknown hook, or an object with no hook at all.
+ * @throws {TypeError} for a hook that is not a function, an unknown hook, or a value that is not an object.
  */
 export function toPlugin(name: string, hooks: unknown): Plugin {
   const fail = (what: string): never => {
@@ -119,33 +116,33 @@ export function toPlugin(name: string, hooks: unknown): Plugin {
   if (typeof hooks !== 'object' || hooks === null)
     return fail(`must be an object with hooks, got ${inspectShort(hooks)}`)
   if (hooks instanceof Promise) return fail('create must return the hooks, not a promise of them')
-  const given = hooks as Record<string, unknown>
-  for (const key of Object.keys(given)) {
+  const plugin = hooks as Record<string, unknown>
+  for (const key of Object.keys(plugin)) {
     if (
       key === 'name' ||
       (HOOKS as readonly string[]).includes(key) ||
       !/^(on[A-Z]|close)/.test(key)
     )
       continue
-    const meant = suggest(key, HOOKS)
+    const suggestion = suggest(key, HOOKS)
     fail(
-      `unknown hook ${key}, ${meant === undefined ? `the hooks are ${HOOKS.join(', ')}` : `did you mean ${meant}?`}`,
+      `unknown hook ${key}, ${suggestion === undefined ? `the hooks are ${HOOKS.join(', ')}` : `did you mean ${suggestion}?`}`,
     )
   }
   for (const hook of HOOKS) {
-    if (given[hook] !== undefined && typeof given[hook] !== 'function') {
-      fail(`${hook} must be a function, got ${inspectShort(given[hook])}`)
+    if (plugin[hook] !== undefined && typeof plugin[hook] !== 'function') {
+      fail(`${hook} must be a function, got ${inspectShort(plugin[hook])}`)
     }
   }
-  const own = given['name']
-  if (own !== undefined && (typeof own !== 'string' || !NAME.test(own))) {
-    fail(`name must be kebab-case, got ${inspectShort(own)}`)
+  const ownName = plugin['name']
+  if (ownName !== undefined && (typeof ownName !== 'string' || !NAME.test(ownName))) {
+    fail(`name must be kebab-case, got ${inspectShort(ownName)}`)
   }
   if (
-    own === undefined &&
-    !Reflect.defineProperty(given, 'name', { value: name, enumerable: true })
+    ownName === undefined &&
+    !Reflect.defineProperty(plugin, 'name', { value: name, enumerable: true })
   ) {
     fail('a frozen plugin must have a name')
   }
-  return given as unknown as Plugin
+  return plugin as unknown as Plugin
 }

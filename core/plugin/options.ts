@@ -2,11 +2,11 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { inspectShort } from '../../lib/text/inspect.ts'
 import { Errors, type TObject } from '../schema.ts'
 
-/** Options that do not fit their plugin. */
+/** Invalid options of a plugin. */
 export class OptionsError extends TypeError {
-  /** One line each, naming plugin, option, what was expected and what was given. */
+  /** One line each: plugin, option, expected and actual value. */
   readonly problems: readonly string[]
-  /** Names of the required options that were not given. */
+  /** Names of missing required options. */
   readonly missing: readonly string[]
 
   constructor(problems: readonly string[], missing: readonly string[]) {
@@ -17,9 +17,9 @@ export class OptionsError extends TypeError {
 }
 
 /**
- * Checks options, defaults filled in, against the schema of their plugin.
+ * Validates options with defaults against the schema of their plugin.
  *
- * @throws {OptionsError} with every problem.
+ * @throws {OptionsError} with all problems.
  */
 export function checkOptions(plugin: string, schema: TObject, options: unknown): void {
   const problems: string[] = []
@@ -34,14 +34,14 @@ export function checkOptions(plugin: string, schema: TObject, options: unknown):
       for (const error of here) {
         if (error.keyword === UNKNOWN)
           for (const name of error.params.additionalProperties)
-            problems.push(tellUnknown(schema, toPath(path), name))
+            problems.push(describeUnknown(schema, toPath(path), name))
         if (error.keyword !== 'required') continue
         for (const name of error.params.requiredProperties) {
           if (path === '') missing.push(name)
           problems.push(`option ${inspectShort(join(toPath(path), name))} is missing`)
         }
       }
-      if (values.length > 0) problems.push(tellValue(schema, options, path, values))
+      if (values.length > 0) problems.push(describeValue(schema, options, path, values))
     }
   }
   if (problems.length === 0) return
@@ -54,34 +54,34 @@ export function checkOptions(plugin: string, schema: TObject, options: unknown):
 type SchemaError = ReturnType<typeof Errors>[number]
 const UNKNOWN = 'additionalProperties'
 
-/** What is worth telling: a value that fits none of several alternatives is one problem, not one for each of its parts. */
+/** Finds errors without duplicates: a value that matches no alternative is one problem, not one for each of its parts. */
 function findErrors(schema: TObject, options: object): SchemaError[] {
   const all = Errors(schema, options)
-  // An unknown name is reported by its object already.
-  const own = all.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'boolean')
-  const whole = all.filter(
+  // Alternatives and unknown names (`false` schemas) also have specific errors.
+  const specific = all.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'boolean')
+  const unions = all.filter(
     ({ keyword, instancePath }) =>
-      keyword === 'anyOf' && own.some((error) => error.instancePath === instancePath),
+      keyword === 'anyOf' && specific.some((error) => error.instancePath === instancePath),
   )
-  return own.filter(
-    (error) => !whole.some(({ instancePath }) => error.instancePath.startsWith(`${instancePath}/`)),
+  return specific.filter(
+    (error) => !unions.some(({ instancePath }) => error.instancePath.startsWith(`${instancePath}/`)),
   )
 }
 
-function tellUnknown(schema: TObject, at: string, name: string): string {
+function describeUnknown(schema: TObject, at: string, name: string): string {
   const known = at === '' ? Object.keys(schema.properties) : []
-  const meant = suggest(name, known)
+  const suggestion = suggest(name, known)
   const hint =
-    meant !== undefined
-      ? `, did you mean ${inspectShort(meant)}?`
+    suggestion !== undefined
+      ? `, did you mean ${inspectShort(suggestion)}?`
       : known.length > 0
         ? `; known: ${known.join(', ')}`
         : ''
   return `unknown option ${inspectShort(join(at, name))}${hint}`
 }
 
-/** @param errors one per alternative that the value does not fit. */
-function tellValue(
+/** @param errors one per alternative that the value does not match. */
+function describeValue(
   schema: TObject,
   options: object,
   pointer: string,
@@ -98,16 +98,16 @@ function tellValue(
   ]
   const verb = /^match|^have|^NOT/.test(expected[0] ?? '') ? 'must' : 'must be'
   const keys = pointer.split('/').slice(1).map(decodeKey)
-  const given = keys.reduce(
+  const actual = keys.reduce(
     (value: unknown, key) => (value as Record<string, unknown>)[key],
     options,
   )
   const secret = (schema.properties[keys[0] ?? ''] as { writeOnly?: boolean } | undefined)
     ?.writeOnly
-  return `option ${inspectShort(toPath(pointer))} ${verb} ${expected.join(' or ')}, got ${secret ? typeof given : inspectShort(given)}`
+  return `option ${inspectShort(toPath(pointer))} ${verb} ${expected.join(' or ')}, got ${secret ? typeof actual : inspectShort(actual)}`
 }
 
-/** `/origins/0` as people write it: `origins[0]`. */
+/** Converts the JSON pointer `/origins/0` to `origins[0]`. */
 function toPath(pointer: string): string {
   return pointer
     .split('/')

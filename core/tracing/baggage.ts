@@ -1,12 +1,12 @@
-/** What everybody has to pass on (W3C Baggage §3.3.2). */
+/** Limits that every participant must propagate (W3C Baggage §3.3.2). */
 const MEMBERS_MAX = 64
 const MAX_CHARS = 8192
 
-/** The `baggage` to pass on: the first members, as far as there is room: 64 of them, 8192 characters. */
+/** Truncates `baggage` to the first 64 members and 8192 characters. */
 export function limitBaggage(text: string): string {
   if (text.length <= MAX_CHARS && !isMany(text)) return text
   const members = text.slice(0, MAX_CHARS + 1).split(',')
-  // The last one is cut, or one too many.
+  // The last member is incomplete, or one too many.
   if (text.length > MAX_CHARS) members.pop()
   return members.slice(0, MEMBERS_MAX).join(',')
 }

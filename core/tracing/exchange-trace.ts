@@ -12,15 +12,15 @@ import {
 } from './http-attributes.ts'
 import { stampTraceparent } from './stamp.ts'
 
-/** Where an exchange's trace comes from. */
+/** Origin of the trace of an exchange. */
 export interface TraceOrigin {
   readonly parent?: SpanContext | undefined
   readonly link?: SpanContext | undefined
 }
 
 /**
- * The spans of one exchange: one of its own, and one for each attempt to have it served, each with its own `traceparent`, so that what
- * a node does is seen under the attempt that reached it.
+ * Spans of an exchange: a server span, and a client span for each attempt with its own `traceparent`, so that the spans of a node are
+ * children of the attempt that reached it.
  */
 export class ExchangeTrace {
   readonly #tracer: Tracer
@@ -37,23 +37,23 @@ export class ExchangeTrace {
     return this.#span.traceId
   }
 
-  /** What the request carries on. */
+  /** `traceparent` of the server span. */
   get traceparent(): string {
     return this.#span.traceparent
   }
 
-  /** The request head is about to go to a node: what is sent. */
+  /** Starts an attempt and returns the request head with its `traceparent`. */
   sendHead(x: Exchange, node: UpstreamNode, head: string): string {
     return stampTraceparent(head, this.#beginHttp(x, node))
   }
 
-  /** A request is about to go to a node, with these fields: the handshake of a WebSocket, or a call of gRPC. */
+  /** Starts an attempt with a header list: a WebSocket handshake, or a gRPC call. */
   sendFields(x: Exchange, node: UpstreamNode, headers: HeaderList): void {
     const traceparent = this.#beginHttp(x, node)
     if (headers.has('traceparent')) headers.set('traceparent', traceparent)
   }
 
-  /** A call is about to go to a node: the metadata it is sent with. */
+  /** Starts an attempt of a call and returns its metadata. */
   sendCall(service: string, endpoint: string, node: UpstreamNode, metadata: string): string {
     const span = this.#begin(`${service}/${endpoint}`, 'client', node)
     if (span.isRecording)
@@ -61,7 +61,7 @@ export class ExchangeTrace {
     return stampTraceparent(metadata, span.traceparent)
   }
 
-  /** A message is about to be published: the `traceparent` it is published with. */
+  /** Starts the publishing of a message and returns its `traceparent`. */
   publish(topic: string, id: string): string {
     const span = this.#begin(`send ${topic}`, 'producer')
     if (span.isRecording)
@@ -75,12 +75,12 @@ export class ExchangeTrace {
     return span.traceparent
   }
 
-  /** The attempt has the head of a reply. */
+  /** The attempt received a response head. */
   answered(status: number): void {
     const attempt = this.#attempt
     if (attempt?.isRecording !== true) return
     attempt.set({ 'http.response.status_code': status })
-    // For whoever asks, a wrong request is an error, too.
+    // For a client span, 4xx is an error, too (OpenTelemetry: HTTP spans).
     if (status >= 400) attempt.fail(String(status))
   }
 
@@ -89,13 +89,13 @@ export class ExchangeTrace {
     this.#attempt?.fail(type, detail)
   }
 
-  /** The attempt is over. */
+  /** Ends the attempt. */
   leave(): void {
     this.#attempt?.end()
     this.#attempt = undefined
   }
 
-  /** The exchange is over. */
+  /** Ends the server span. */
   end(x: Exchange): void {
     this.leave()
     const span = this.#span

@@ -2,7 +2,7 @@ import type { SpanAttributes } from '../contracts/tracer.ts'
 import type { Exchange } from '../exchange.ts'
 import type { UpstreamNode } from '../upstream/node-health.ts'
 
-/** Methods spans are named by; others are whatever clients think of. */
+/** Methods in span names; others have high cardinality. */
 const METHODS: ReadonlySet<string> = new Set([
   'CONNECT',
   'DELETE',
@@ -18,7 +18,7 @@ const METHODS: ReadonlySet<string> = new Set([
 const PATH_MAX_CHARS = 2048
 const HOST = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/
 
-/** What a server span says of its request (OpenTelemetry: HTTP spans). Never the query: it may hold tokens. */
+/** Request attributes of a server span (OpenTelemetry: HTTP spans). Never the query, which may contain tokens. */
 export function describeRequest(x: Exchange): SpanAttributes {
   const [, ip, name, port] = HOST.exec(x.host) ?? []
   return {
@@ -32,12 +32,12 @@ export function describeRequest(x: Exchange): SpanAttributes {
   }
 }
 
-/** What it says of the reply and of where the request went, and the name it has by now. */
+/** Name, response and routing attributes of a server span. */
 export function describeReply(x: Exchange): { name: string; attributes: SpanAttributes } {
   const { route, upstream, status } = x
   const template = findTemplate(x)
   const method = nameMethod(x)
-  // Of a service nobody knows the name is whatever a client asked for.
+  // Clients choose the names of unknown services.
   const isKnown = route !== undefined && upstream !== undefined
   const target = template ?? (isKnown ? joinTarget(route.service, route.endpoint) : '')
   return {
@@ -55,13 +55,13 @@ export function describeReply(x: Exchange): { name: string; attributes: SpanAttr
   }
 }
 
-/** What a client span says of the request a node is sent. Never the query. */
+/** Request attributes of a client span. Never the query. */
 export function describeAttempt(x: Exchange, { secure, host, port }: UpstreamNode): SpanAttributes {
   const origin = `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
   return { ...describeMethod(x), 'url.full': origin + x.path.slice(0, PATH_MAX_CHARS) }
 }
 
-/** The method, as spans are named by it. */
+/** The method in span names. */
 export function nameMethod({ method }: Exchange): string {
   return METHODS.has(method) ? method : 'HTTP'
 }
@@ -79,7 +79,7 @@ function describeMethod({ method }: Exchange): SpanAttributes {
       }
 }
 
-/** Of an endpoint that declares one path, not several or an expression. */
+/** Path template of an endpoint that declares exactly one, and no regular expression. */
 function findTemplate({ route, upstream }: Exchange): string | undefined {
   const path = upstream?.endpoints.get(route?.endpoint ?? '')?.metadata['path']
   return path?.startsWith('/') && !path.includes(',') ? path : undefined

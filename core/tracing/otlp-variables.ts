@@ -1,10 +1,10 @@
 import { redactUrl } from '../../lib/text/redact.ts'
 
-/** Where spans go, by the variables all programs share (OpenTelemetry: SDK and OTLP exporter environment variables). */
+/** Result of the OpenTelemetry SDK and OTLP exporter environment variables. */
 export interface OtlpVariables {
-  /** Whether spans are made at all. */
+  /** Whether traces are exported. */
   readonly isOn: boolean
-  /** What is wrong, a line each, and what it means. */
+  /** Invalid variables and the consequence, a line each. */
   readonly problems: readonly string[]
 }
 
@@ -19,14 +19,14 @@ const SAMPLERS = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ]
-/** Collectors take either. */
+/** Collectors accept both. */
 const PROTOCOLS = ['http/json', 'http/protobuf']
-/** OTLP exporter, headers: pairs as of W3C Baggage. */
+/** Header of the OTLP exporter: a W3C Baggage pair. */
 const PAIR = /^[^\s=;]+\s*=\s*[^\s;]/
 
 /**
- * Whether traces are exported: `OTEL_EXPORTER_OTLP_ENDPOINT`, or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, says where to, and neither
- * `OTEL_SDK_DISABLED=true` nor `OTEL_TRACES_EXPORTER=none` speaks against it.
+ * Traces are exported if `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set, and neither
+ * `OTEL_SDK_DISABLED=true` nor `OTEL_TRACES_EXPORTER=none`.
  */
 export function readOtlpVariables(env: NodeJS.ProcessEnv = process.env): OtlpVariables {
   const read: Read = (name) => env[name]?.trim() ?? ''
@@ -37,27 +37,27 @@ export function readOtlpVariables(env: NodeJS.ProcessEnv = process.env): OtlpVar
 
   const [protocolName, protocol] = readEither(read, 'PROTOCOL')
   if (protocol !== '' && !PROTOCOLS.includes(protocol))
-    return refuse(`spans are sent by OTLP over HTTP, and ${protocolName} is ${show(protocol)}`)
+    return disable(`${protocolName} must be http/json or http/protobuf, got ${show(protocol)}`)
   if (!isHttp(endpoint))
-    return refuse(`${name} must be a URL such as http://localhost:4318, got ${show(endpoint)}`)
+    return disable(`${name} must be a URL such as http://localhost:4318, got ${show(endpoint)}`)
   const problems = [...checkHeaders(read), ...checkSampler(read)]
   if (protocol === 'http/protobuf')
-    problems.push(`${protocolName} is http/protobuf, and spans are sent as http/json`)
+    problems.push(`${protocolName} is http/protobuf; using http/json`)
   return { isOn: true, problems }
 }
 
-/** A variable of traces, else that of everything, as it is called; empty: there is neither. */
+/** Reads a variable for traces, else the general one; empty: neither is set. */
 function readEither(read: Read, what: string): [name: string, text: string] {
-  const own = `OTEL_EXPORTER_OTLP_TRACES_${what}`
-  const name = read(own) === '' ? `OTEL_EXPORTER_OTLP_${what}` : own
+  const tracesName = `OTEL_EXPORTER_OTLP_TRACES_${what}`
+  const name = read(tracesName) === '' ? `OTEL_EXPORTER_OTLP_${what}` : tracesName
   return [name, read(name)]
 }
 
-function refuse(problem: string): OtlpVariables {
-  return { isOn: false, problems: [`no traces are exported: ${problem}`] }
+function disable(problem: string): OtlpVariables {
+  return { isOn: false, problems: [`traces are not exported: ${problem}`] }
 }
 
-/** Both are sent; what is none is left out, and may be a secret. */
+/** Both variables are used. Malformed pairs are ignored, and not quoted: they may be secrets. */
 function checkHeaders(read: Read): string[] {
   return ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].flatMap((name) => {
     const pairs = read(name).split(',')
@@ -65,7 +65,7 @@ function checkHeaders(read: Read): string[] {
     return wrong < 0
       ? []
       : [
-          `${name} must be pairs such as api-key=1234,team=a%20b; number ${wrong + 1} is none, and left out`,
+          `${name} must be pairs such as api-key=1234,team=a%20b; ignored the malformed pair ${wrong + 1}`,
         ]
   })
 }
@@ -84,13 +84,13 @@ function checkSampler(read: Read): string[] {
   if (!SAMPLERS.includes(sampler)) {
     const known = SAMPLERS.join(', ')
     return [
-      `OTEL_TRACES_SAMPLER must be one of ${known}, got ${show(sampler)}; taken as parentbased_always_on`,
+      `OTEL_TRACES_SAMPLER must be one of ${known}, got ${show(sampler)}; using parentbased_always_on`,
     ]
   }
   if (!sampler.endsWith('ratio')) return []
   const share = read('OTEL_TRACES_SAMPLER_ARG')
   if (share !== '' && Number(share) >= 0 && Number(share) <= 1) return []
-  return [`OTEL_TRACES_SAMPLER_ARG must be from 0 to 1, got ${show(share)}; taken as 1`]
+  return [`OTEL_TRACES_SAMPLER_ARG must be from 0 to 1, got ${show(share)}; using 1`]
 }
 
 function isHttp(text: string): boolean {

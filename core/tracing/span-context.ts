@@ -1,6 +1,6 @@
 import type { SpanContext } from '../contracts/tracer.ts'
 
-/** Of any version; what follows the flags is only later versions' (W3C Trace Context §3.2.4). */
+/** `traceparent` of any version; only later versions have fields after the flags (W3C Trace Context §3.2.4). */
 const PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
@@ -10,14 +10,14 @@ const SAMPLED = 1
 const MEMBER =
   /^(?:[a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 const MEMBERS_MAX = 32
-/** What everybody has to pass on (§3.3.1.5). */
+/** Length that every participant must propagate (§3.3.1.5). */
 const STATE_MAX_CHARS = 512
-/** Members longer than that go first when there is no room. */
+/** Longer members are dropped first. */
 const LONG_MEMBER_CHARS = 128
 
 /**
- * Where a request stands in a trace, by its `traceparent` and `tracestate` (W3C Trace Context §3.2, §3.3). Undefined: a malformed
- * `traceparent`, of which nothing is taken, the `tracestate` included.
+ * Parses `traceparent` and `tracestate` (W3C Trace Context §3.2, §3.3). Undefined for a malformed `traceparent`; the `tracestate` is
+ * then ignored, too.
  */
 export function parseSpanContext(
   traceparent: string | undefined,
@@ -37,17 +37,17 @@ export function parseSpanContext(
   }
 }
 
-/** `traceparent` of version 00. */
+/** Formats a `traceparent` of version 00. */
 export function formatTraceparent(traceId: string, spanId: string, isSampled: boolean): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
 }
 
 /**
- * The `tracestate` to pass on: empty where it is malformed, holds a key twice or more than 32 members; of one longer than 512
- * characters the members over 128 go first, then the last ones (§3.3.1.5).
+ * Normalizes a `tracestate` to propagate: empty if it is malformed, repeats a key or has more than 32 members. Beyond 512 characters,
+ * drops members over 128 characters, then the last ones (§3.3.1.5).
  */
 export function parseTracestate(text: string): string {
-  // What nobody sends: not to be taken apart.
+  // Too long to be legitimate: not parsed.
   if (text.length > 64 * STATE_MAX_CHARS) return ''
   const members = text
     .split(',')
@@ -56,9 +56,9 @@ export function parseTracestate(text: string): string {
   if (members.length > MEMBERS_MAX || !members.every((member) => MEMBER.test(member))) return ''
   const keys = new Set(members.map((member) => member.slice(0, member.indexOf('='))))
   if (keys.size < members.length) return ''
-  let kept = members
-  if (kept.join(',').length > STATE_MAX_CHARS)
-    kept = kept.filter(({ length }) => length <= LONG_MEMBER_CHARS)
-  while (kept.join(',').length > STATE_MAX_CHARS) kept = kept.slice(0, -1)
-  return kept.join(',')
+  let remaining = members
+  if (remaining.join(',').length > STATE_MAX_CHARS)
+    remaining = remaining.filter(({ length }) => length <= LONG_MEMBER_CHARS)
+  while (remaining.join(',').length > STATE_MAX_CHARS) remaining = remaining.slice(0, -1)
+  return remaining.join(',')
 }

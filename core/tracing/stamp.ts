@@ -2,8 +2,7 @@ const START = 'traceparent: '
 const END = '\r\n'
 
 /**
- * A request head or metadata block with another `traceparent` in place of the one in it, whatever that says. One that has none stays
- * as it is: somebody took it out.
+ * Replaces the `traceparent` in a request head or metadata block. A block without one is not changed: a plugin removed it.
  */
 export function stampTraceparent(block: string, traceparent: string): string {
   let at = 0

@@ -1,5 +1,5 @@
 import type { Span } from '../../core/contracts/tracer.ts'
-import { pickTraceFields } from '../../core/tracing/trace-headers.ts'
+import { pickTraceHeaders } from '../../core/tracing/trace-headers.ts'
 import { toJsonText } from '../codec/json-text.ts'
 import { toRawBytes } from '../codec/raw-bytes.ts'
 import { type Context, createContext } from '../context.ts'
@@ -124,7 +124,7 @@ export function toConsumedEvent(
 
 /** Only the trace: what else is said of an event is for whoever gets it. */
 function createEventContext(event: PlatformEvent, span: Span | undefined): Context {
-  const fields = pickTraceFields((name) => event.metadata[name]) ?? {}
+  const fields = pickTraceHeaders((name) => event.metadata[name]) ?? {}
   const metadata = span === undefined ? { ...fields } : carryFields({ ...fields }, span)
   return createContext({ metadata, endpoint: event.topic })
 }

@@ -1,6 +1,6 @@
 import type { Span, SpanContext, SpanKind, Tracer } from '../../core/contracts/tracer.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
-import { findTracePlace } from '../../core/tracing/trace-headers.ts'
+import { findSpanContext } from '../../core/tracing/trace-headers.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import { CLIENT_CLOSED_REQUEST } from '../client/client-closed-request.ts'
 
@@ -19,7 +19,7 @@ const OF_THE_TRACE = /^trace(?:parent|state):.*\r\n/gm
 
 /** Where a call stands in a trace, by its metadata. Undefined: nowhere. */
 export function findCallPlace(metadata: string): SpanContext | undefined {
-  return metadata === '' ? undefined : findTracePlace((name) => findMetadata(metadata, name))
+  return metadata === '' ? undefined : findSpanContext((name) => findMetadata(metadata, name))
 }
 
 /**

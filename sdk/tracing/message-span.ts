@@ -1,9 +1,9 @@
 import type { Span, SpanOptions, Tracer } from '../../core/contracts/tracer.ts'
 import { GatewayError } from '../../core/errors.ts'
 import {
-  findTracePlace,
-  pickTraceFields,
-  type TraceFields,
+  findSpanContext,
+  pickTraceHeaders,
+  type TraceHeaders,
 } from '../../core/tracing/trace-headers.ts'
 import type { Context } from '../context.ts'
 import { metadata } from '../context.ts'
@@ -22,9 +22,9 @@ interface TracedMessage {
 type Fields = Readonly<Record<string, string>>
 
 /** The fields of the trace a call is part of; empty: it is part of none. */
-export function toTraceFields(context: Context | undefined): Partial<TraceFields> {
+export function toTraceFields(context: Context | undefined): Partial<TraceHeaders> {
   if (context === undefined) return {}
-  return pickTraceFields((name) => metadata.get(context, name)[0] || undefined) ?? {}
+  return pickTraceHeaders((name) => metadata.get(context, name)[0] || undefined) ?? {}
 }
 
 /** Begins the span of a message that is published for a call, or for nobody; undefined: it has none. */
@@ -35,7 +35,7 @@ export function beginSend(
 ): Span | undefined {
   const { tracer, begins } = traces ?? {}
   if (tracer === undefined) return undefined
-  const parent = findTracePlace((name) => toTraceFields(context)[name as keyof TraceFields])
+  const parent = findSpanContext((name) => toTraceFields(context)[name as keyof TraceHeaders])
   return begins || parent !== undefined
     ? begin(tracer, 'send', message, { kind: 'producer', parent })
     : undefined
@@ -49,7 +49,7 @@ export function beginProcess(
 ): Span | undefined {
   const { tracer, begins } = traces ?? {}
   if (tracer === undefined) return undefined
-  const parent = findTracePlace((name) => fields[name])
+  const parent = findSpanContext((name) => fields[name])
   return begins || parent !== undefined
     ? begin(tracer, 'process', message, { kind: 'consumer', parent })
     : undefined

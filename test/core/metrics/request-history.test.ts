@@ -28,7 +28,7 @@ function open(t: Test, maxPoints = 300) {
   }
   const pass = (ms = 1000): RequestPoint => {
     now += ms
-    history.look()
+    history.sample()
     return history.points().at(-1)!
   }
   return { metrics, history, told, serve, pass }
@@ -53,7 +53,7 @@ t.test('a point tells what was over in its second', async (t) => {
   t.match(second, { seconds: 2.5, byClass: [0, 0, 0, 0, 1, 0, 0, 0, 0, 0], bytesOut: 2 })
   t.equal(told.length, 2)
   t.strictSame(history.points(), told)
-  history.look()
+  history.sample()
   t.equal(told.length, 2, 'two looks at one moment are one')
 })
 

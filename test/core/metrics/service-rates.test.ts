@@ -27,7 +27,7 @@ function open(t: Test) {
   }
   const pass = (ms: number): void => {
     now += ms
-    rates.look()
+    rates.sample()
   }
   const advance = (ms: number): void => {
     now += ms

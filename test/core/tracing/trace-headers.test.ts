@@ -1,19 +1,19 @@
 import t from 'tap'
-import { findTracePlace, pickTraceFields } from '../../../core/tracing/trace-headers.ts'
+import { findSpanContext, pickTraceHeaders } from '../../../core/tracing/trace-headers.ts'
 
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 const from = (fields: Record<string, string>) => (name: string) => fields[name]
 
 t.test('the fields of a trace are picked out of others', async (t) => {
   const fields = { traceparent, tracestate: 'a=1, b=2', baggage: 'user=7', accept: '*/*' }
-  t.same(pickTraceFields(from(fields)), { traceparent, tracestate: 'a=1,b=2', baggage: 'user=7' })
-  t.same(pickTraceFields(from({ traceparent })), { traceparent })
-  t.match(findTracePlace(from(fields)), { spanId: 'b'.repeat(16), tracestate: 'a=1,b=2' })
+  t.same(pickTraceHeaders(from(fields)), { traceparent, tracestate: 'a=1,b=2', baggage: 'user=7' })
+  t.same(pickTraceHeaders(from({ traceparent })), { traceparent })
+  t.match(findSpanContext(from(fields)), { spanId: 'b'.repeat(16), tracestate: 'a=1,b=2' })
 })
 
 t.test('without a well-formed traceparent there is no trace, whatever else there is', async (t) => {
   for (const fields of [{}, { tracestate: 'a=1' }, { traceparent: 'x', baggage: 'user=7' }]) {
-    t.equal(pickTraceFields(from(fields)), undefined)
-    t.equal(findTracePlace(from(fields)), undefined)
+    t.equal(pickTraceHeaders(from(fields)), undefined)
+    t.equal(findSpanContext(from(fields)), undefined)
   }
 })

@@ -13,7 +13,7 @@ t.test('without an endpoint there is no tracer, and what is wrong is told once',
   t.equal(await openTracer({ name: 'a' }, log), undefined)
   t.equal(await openTracer({ name: 'b' }, log), undefined)
   t.equal(lines.length, 1)
-  t.match(lines[0], /no traces are exported: OTEL_EXPORTER_OTLP_ENDPOINT must be a URL/)
+  t.match(lines[0], /traces are not exported: OTEL_EXPORTER_OTLP_ENDPOINT must be a URL/)
 })
 
 t.test('what is wrong with variables is told once, by name, and the rest holds', async (t) => {

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { rereadFile } from '../../../../core/plugin/watch-parsed-file.ts'
+import { watchParsedFile } from '../../../../core/plugin/watch-parsed-file.ts'
 import { createTestEnv } from '../../../../sdk/testing.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
@@ -16,7 +16,7 @@ async function passCheck(t: Test, file: string): Promise<void> {
   const { log, messages } = createTestEnv()
   const other = `${file}-other`
   writeFileSync(other, 'one')
-  const opened = rereadFile(other, { parse, onChange: () => {}, log })
+  const opened = watchParsedFile(other, { parse, onChange: () => {}, log })
   t.teardown(opened.close)
   writeFileSync(other, 'second')
   await until(() => messages.length === 1)
@@ -27,11 +27,11 @@ t.test('an edit counts within a second, one that is wrong does not', async (t) =
   const { log, messages } = createTestEnv()
   const seen: string[] = []
   const onChange = (text: string): void => void seen.push(text)
-  t.throws(() => rereadFile(file, { parse, onChange, log }), { code: 'ENOENT' })
+  t.throws(() => watchParsedFile(file, { parse, onChange, log }), { code: 'ENOENT' })
   writeFileSync(file, 'wrong')
-  t.throws(() => rereadFile(file, { parse, onChange, log }), { message: 'wrong' })
+  t.throws(() => watchParsedFile(file, { parse, onChange, log }), { message: 'wrong' })
   writeFileSync(file, 'one')
-  const opened = rereadFile(file, { parse, onChange, log })
+  const opened = watchParsedFile(file, { parse, onChange, log })
   t.teardown(opened.close)
   t.equal(opened.value, 'one')
   writeFileSync(file, 'second')
@@ -46,9 +46,9 @@ t.test('an edit counts within a second, one that is wrong does not', async (t) =
   await until(() => messages.length === 4)
   t.same(seen, ['second', 'the last'])
   t.same(messages, [
-    'info: read again',
-    'error: not read; what it said before stays',
-    'error: not read; what it said before stays',
-    'info: read again',
+    'info: file reloaded',
+    'error: file not reloaded; the previous content stays in use',
+    'error: file not reloaded; the previous content stays in use',
+    'info: file reloaded',
   ])
 })
