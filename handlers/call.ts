@@ -20,7 +20,7 @@ import { BODY_MAX_BYTES, type CallLimits, GatewayCall } from '../core/rpc/gatewa
 import type { UpstreamNode } from '../core/upstream/node-health.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
-import { createAddressSet } from '../lib/net/cidr-set.ts'
+import { createCidrSet } from '../lib/net/cidr-set.ts'
 import { suggest } from '../lib/text/did-you-mean.ts'
 
 export interface CallOptions extends CallLimits {
@@ -61,7 +61,7 @@ const SCHEME = /^(mxs?|https?):\/\//
 /** Says nothing about the port: any failure of a connection. */
 const UNREACHABLE = 'no service speaks the call protocol there'
 /** What only programs of this machine reach, and trust in that. */
-const OWN_MACHINE = createAddressSet(['loopback', 'unix'], 'own machine')
+const OWN_MACHINE = createCidrSet(['loopback', 'unix'], 'own machine')
 /** Nodes at addresses of callers' choice that are kept open. */
 const OPEN_MAX = 64
 
@@ -88,7 +88,7 @@ export default function call(options: CallOptions): CallHandler {
     // Names are not looked up: what they mean may change between the check and the connection.
     if (!options.isAllowed(ip))
       return ', and not among the addresses that may be called (rpc_address_allow)'
-    if (!OWN_MACHINE.look(ip).inside || isMadeHere(x)) return ''
+    if (!OWN_MACHINE.lookup(ip).inside || isMadeHere(x)) return ''
     return '; those of the machine of the gateway are called for requests made there, to localhost'
   }
 
@@ -199,9 +199,9 @@ class ExplicitCall extends GatewayCall {
  * leaves the name in `Host` that its client asked for.
  */
 function isMadeHere({ clientAddress, host, relayed }: Exchange): boolean {
-  if (relayed || !OWN_MACHINE.look(clientAddress).inside) return false
+  if (relayed || !OWN_MACHINE.lookup(clientAddress).inside) return false
   const name = toHostName(host)
-  return name === 'localhost' || name.endsWith('.localhost') || OWN_MACHINE.look(name).inside
+  return name === 'localhost' || name.endsWith('.localhost') || OWN_MACHINE.lookup(name).inside
 }
 
 /** @throws {GatewayError} 400 or 415 naming what is wrong. */

@@ -5,7 +5,7 @@ import { createHeaderBlock, type HeaderBlock, type HeaderList } from '../core/ht
 import { METHODS } from '../core/http/methods.ts'
 import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
-import { createAddressSet, type KnownAddress, parseAddress } from '../lib/net/cidr-set.ts'
+import { createCidrSet, type KnownAddress, parseAddress } from '../lib/net/cidr-set.ts'
 
 const options = Type.Object({
   trusted: Type.Array(Type.String(), {
@@ -112,7 +112,7 @@ const plugin: PluginDefinition = definePlugin({
   create({ trusted, header, optional, via, hops, standard }, { log, nowMs }) {
     if (!VIA_NAME.test(via))
       throw new RangeError(`via must be a host name or a token, got ${JSON.stringify(via)}`)
-    const proxies = createAddressSet(trusted, 'trusted')
+    const proxies = createCidrSet(trusted, 'trusted')
     const viaValues = { '1.1': `1.1 ${via}`, '2': `2 ${via}` }
     const loop = new GatewayError(GATEWAY_ID, 508, `request loop: passed ${via} ${hops} times`)
     const unforwarded = new GatewayError(
@@ -188,8 +188,8 @@ const plugin: PluginDefinition = definePlugin({
     }
     return {
       onRequest(x) {
-        const peer = proxies.look(x.remoteAddress)
-        const trail = peer.inside ? readTrail(x, header, proxies.look) : NO_TRAIL
+        const peer = proxies.lookup(x.remoteAddress)
+        const trail = peer.inside ? readTrail(x, header, proxies.lookup) : NO_TRAIL
         if (peer.inside && !optional && trail.hops.length === 0) return reject(x)
         if (x.method === 'OPTIONS' && isFinalRecipient(x))
           return x.reply(204, '', ['allow', METHODS])

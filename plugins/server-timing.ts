@@ -1,7 +1,7 @@
 import { appendParsed } from '../core/http/headers.ts'
 import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
-import { createAddressSet } from '../lib/net/cidr-set.ts'
+import { createCidrSet } from '../lib/net/cidr-set.ts'
 import { formatMs } from '../lib/text/units.ts'
 
 const options = Type.Object({
@@ -22,10 +22,10 @@ const plugin: PluginDefinition = definePlugin({
   description: 'Reports the time spent in gateway and backend in Server-Timing.',
   options,
   create({ clients }) {
-    const allowed = clients && createAddressSet(clients, 'clients')
+    const allowed = clients && createCidrSet(clients, 'clients')
     return {
       onReply(x) {
-        if (allowed !== undefined && !allowed.look(x.clientAddress).inside) return
+        if (allowed !== undefined && !allowed.lookup(x.clientAddress).inside) return
         const upstreamMs = x.upstreamReplyMs > 0 ? x.upstreamReplyMs - x.upstreamStartMs : 0
         let timing = `gateway;dur=${formatMs(x.elapsedMs - upstreamMs)}`
         if (upstreamMs > 0) timing += `, upstream;dur=${formatMs(upstreamMs)}`

@@ -6,7 +6,7 @@ import { Type } from '../core/schema.ts'
 import { limitBaggage } from '../core/tracing/baggage.ts'
 import { ExchangeTrace } from '../core/tracing/exchange-trace.ts'
 import { findSpanContext } from '../core/tracing/trace-headers.ts'
-import { createAddressSet } from '../lib/net/cidr-set.ts'
+import { createCidrSet } from '../lib/net/cidr-set.ts'
 
 const options = Type.Object({
   trust: Type.Array(Type.String(), {
@@ -28,12 +28,12 @@ const plugin: PluginDefinition = definePlugin({
   description: 'Traces requests and exports spans by OTLP, configured by OTEL_* variables.',
   options,
   create({ trust }, { tracer }) {
-    const trusted = createAddressSet(trust, 'trust')
+    const trusted = createCidrSet(trust, 'trust')
     if (tracer === undefined) return {}
     return {
       onRequest(x) {
         const received = readContext(x)
-        const isTrusted = trusted.look(x.remoteAddress).inside
+        const isTrusted = trusted.lookup(x.remoteAddress).inside
         const parent = isTrusted ? received : undefined
         x.trace = new ExchangeTrace(tracer, x, { parent, link: isTrusted ? undefined : received })
         setContext(x, x.trace.traceparent, parent?.tracestate ?? '', isTrusted)

@@ -1,7 +1,7 @@
 import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
 import { createWatchers } from '../../core/registry/event-hub.ts'
 import { checkService, isSameMap, isSameNode } from '../../core/registry/service.ts'
-import { createExpiry } from '../../lib/collections/expiry-wheel.ts'
+import { createExpiryWheel } from '../../lib/collections/expiry-wheel.ts'
 
 /** By what clock services expire. */
 export interface MemoryRegistryOptions {
@@ -48,7 +48,7 @@ export function createMemoryRegistry({
   /** Name, then version. */
   const services = new Map<string, Map<string, Entry>>()
   const { watch, emit } = createWatchers()
-  const expiry = createExpiry<Lease>()
+  const expiry = createExpiryWheel<Lease>()
   const sweeper = setInterval(expire, sweepMs).unref()
 
   function find({ name, version }: Service): Entry | undefined {

@@ -11,7 +11,7 @@ export async function runCheck(words: readonly string[]): Promise<void> {
     { configurationFrom },
     { checkApi },
     { createLog },
-    { createClosing },
+    { createDisposer },
     env,
   ] = await Promise.all([
     import('../../platform/settings/flags.ts'),
@@ -22,7 +22,7 @@ export async function runCheck(words: readonly string[]): Promise<void> {
     import('../../platform/settings/env.ts'),
   ])
   const configuration = await configurationFrom(readFlags(rest, 'api'), process.env)()
-  const closing = createClosing()
+  const closing = createDisposer()
   try {
     const checked = await checkApi(configuration, createLog('silent'), closing)
     const warnings = [...env.findMisspelt(process.env), ...checked.warnings]

@@ -53,7 +53,7 @@ async function explainHere(
     { configurationFrom },
     { explain },
     { createLog },
-    { createClosing },
+    { createDisposer },
     gates,
   ] = await Promise.all([
     import('../../platform/settings/flags.ts'),
@@ -65,7 +65,7 @@ async function explainHere(
   ])
   const configuration = await configurationFrom(readFlags(flags, 'api'), process.env, 'api')()
   const log = createLog('silent')
-  const closing = createClosing()
+  const closing = createDisposer()
   try {
     const remote = await gates.openRemoteGate(configuration.settings, log, closing)
     return await explain(request, { configuration, gate: remote?.gate, log }, closing)

@@ -1,4 +1,3 @@
-/** What a signal gives up. */
 export interface Abortable {
   onAbort(reason: unknown): void
 }
@@ -6,10 +5,10 @@ export interface Abortable {
 const watched = new WeakMap<AbortSignal, Set<Abortable>>()
 
 /**
- * Tells `abortable` when a signal aborts that has not yet.
+ * Notifies `abortable` when a signal aborts.
  *
- * However many there are, the signal has one listener: a handler may make many calls with its signal, and Node.js warns of a
- * leak from the eleventh on.
+ * All share one listener per signal: a handler may make many calls with its signal, and Node.js warns of a leak from the eleventh
+ * listener on.
  */
 export function watchAbort(signal: AbortSignal, abortable: Abortable): void {
   const before = watched.get(signal)
@@ -21,7 +20,7 @@ export function watchAbort(signal: AbortSignal, abortable: Abortable): void {
   signal.addEventListener('abort', onAbort)
 }
 
-/** The last one takes the listener with it. */
+/** Removes the listener with the last `abortable`. */
 export function unwatchAbort(signal: AbortSignal, abortable: Abortable): void {
   const all = watched.get(signal)
   if (!all?.delete(abortable) || all.size > 0) return

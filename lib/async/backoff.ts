@@ -6,9 +6,9 @@ export interface BackOffRange {
 
 /** Exponential back-off of one client. */
 export interface BackOff {
-  /** Milliseconds until the next attempt, after one that failed. */
+  /** To be called after a failure. Returns the milliseconds until the next attempt. */
   readonly next: () => number
-  /** After one that succeeded. */
+  /** To be called after a success. */
   readonly reset: () => void
 }
 
@@ -26,16 +26,16 @@ export function createBackOff(range: BackOffRange = RANGE): BackOff {
 }
 
 /**
- * Milliseconds until the next attempt: `minMs`, doubled with each failure in a row up to `maxMs`, jittered by half. Clients
- * that lost their server at the same time do not return at the same time.
+ * Milliseconds until the next attempt: `minMs`, doubled with each consecutive failure up to `maxMs`, jittered by half, so that clients
+ * that lost their server at the same time do not reconnect at the same time.
  *
- * @param failures in a row, before the last one.
+ * @param failures consecutive ones before the last.
  */
 export function toBackOffMs(failures: number, { minMs, maxMs }: BackOffRange): number {
   return toJittered(Math.min(maxMs, minMs * 2 ** failures), 0.5)
 }
 
-/** The value less a random part of up to `share` of it. */
+/** Reduces a value by a random part of up to `share`. */
 export function toJittered(value: number, share: number): number {
   return value * (1 - share * Math.random())
 }

@@ -1,42 +1,42 @@
 import type { Maybe } from './maybe.ts'
 
 export interface GroupCommitOptions<T, R> {
-  /** Does what is given, in order; tells of each what became of it, an error where it failed alone. Not called again before it has settled. */
+  /** Commits items in order. Returns a result for each, an error if only that item failed. Not called again before it has settled. */
   readonly commit: (items: readonly T[]) => Maybe<readonly (R | Error)[]>
-  /** Bytes an item takes while it waits. */
+  /** Bytes of a pending item. */
   readonly sizeOf: (item: T) => number
-  /** How much work an item is, next to others. @default 1 of each */
+  /** Relative cost of an item. @default 1 */
   readonly countOf?: (item: T) => number
-  /** Most bytes that wait. @default 67108864 */
+  /** Limit of pending bytes. @default 67108864 */
   readonly maxWaitingBytes?: number
-  /** What is thrown when more is waiting already: 503. */
+  /** Error beyond that limit: 503. */
   readonly tooMuch: () => Error
 }
 
-/** What many callers want written, on its way to whoever writes. */
+/** Batches concurrent writes into few commits (group commit). */
 export interface GroupCommit<T, R> {
   /**
-   * Has an item committed with what else is waiting then.
+   * Commits an item together with other pending ones.
    *
-   * @throws {Error} `tooMuch`, or what became of it.
+   * @throws {Error} `tooMuch`, or the error of the item or its commit.
    */
   readonly push: (item: T) => Promise<R>
-  /** Resolves when nothing is waiting and nothing is being committed. */
+  /** Resolves when nothing is pending. */
   readonly drained: () => Promise<void>
 }
 
-/** By `countOf`, of one commit: what is done in one turn of the event loop has to be short. A single item may be more. */
+/** Limit of a commit by `countOf`, to keep a tick of the event loop short. A single item may exceed it. */
 const MAX_COUNT = 2000
-/** Bytes of one commit; a single item may be longer. */
+/** Bytes of a commit. A single item may exceed it. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** What one commit takes. A promise for all of it: each item has but what follows from that. */
+/** Items of a commit. They share one promise, from which those of the items derive. */
 class Batch<T, R> {
   readonly items: T[] = []
   count = 0
   bytes = 0
   readonly outcomes: Promise<readonly (R | Error)[]>
-  /** How {@link outcomes} turn out. */
+  /** Resolves {@link outcomes}. */
   settle!: (outcomes: Promise<readonly (R | Error)[]>) => void
 
   constructor() {
@@ -62,8 +62,8 @@ class Batch<T, R> {
 }
 
 /**
- * Joins what comes in one turn of the event loop, and while another commit is under way: a commit costs about the same for one
- * item as for a thousand (bench/micro/store-commit.ts).
+ * Batches items that arrive in one tick of the event loop, or while a commit is in flight: a commit of a thousand items costs about as
+ * much as one of a single item (bench/micro/store-commit.ts).
  */
 export function createGroupCommit<T, R>({
   commit,
@@ -77,7 +77,7 @@ export function createGroupCommit<T, R>({
   let isBusy = false
   let onDrained: (() => void)[] = []
 
-  function findRoom(): Batch<T, R> {
+  function findBatch(): Batch<T, R> {
     const last = waiting.at(-1)
     if (last !== undefined && !last.isFull) return last
     const batch = new Batch<T, R>()
@@ -89,16 +89,16 @@ export function createGroupCommit<T, R>({
     const batch = waiting.shift()!
     waitingBytes -= batch.bytes
     batch.settle((async () => commit(batch.items))())
-    // What failed was told to whom it concerns.
+    // The promises of the items report the failure.
     await batch.outcomes.catch(() => {})
     if (waiting.length > 0) {
       setImmediate(run)
       return
     }
     isBusy = false
-    const told = onDrained
+    const resolvers = onDrained
     onDrained = []
-    for (const tell of told) tell()
+    for (const resolve of resolvers) resolve()
   }
 
   return {
@@ -106,7 +106,7 @@ export function createGroupCommit<T, R>({
       if (waitingBytes > maxWaitingBytes) return Promise.reject(tooMuch())
       const bytes = sizeOf(item)
       waitingBytes += bytes
-      const outcome = findRoom().add(item, countOf(item), bytes)
+      const outcome = findBatch().add(item, countOf(item), bytes)
       if (!isBusy) {
         isBusy = true
         setImmediate(run)

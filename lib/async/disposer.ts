@@ -1,18 +1,18 @@
 import type { Maybe } from './maybe.ts'
 
-/** What is to be closed together. */
+/** Resources that are closed together, as an `AsyncDisposableStack`. */
 export interface Disposer {
-  /** Adds what was opened just now. */
+  /** Adds a resource. */
   readonly add: (close: () => Maybe<unknown>) => void
   /**
-   * Closes everything, what was opened last first. One that fails keeps none of the others from being closed.
+   * Closes all resources in reverse order, also after failures.
    *
-   * @throws what the first one threw, once all were asked.
+   * @throws the first error, after all were closed.
    */
   readonly close: () => Promise<void>
 }
 
-export function createClosing(): Disposer {
+export function createDisposer(): Disposer {
   const opened: (() => Maybe<unknown>)[] = []
   let closing: Promise<void> | undefined
 

@@ -1,20 +1,20 @@
-/** Places that keys, such as namespaces or addresses, take turns in. */
+/** Semaphore that is fair across keys, such as namespaces or addresses. */
 export interface FairQueue {
   /**
    * Waits for a place.
    *
-   * @returns releases the place; a second call has no effect.
+   * @returns function that releases the place; further calls have no effect.
    * @throws {Error} of `toError` when too many wait or the wait is too long; the reason of the signal.
    */
   readonly acquire: (key: string, options?: AcquireOptions) => Promise<() => void>
 }
 
 export interface AcquireOptions {
-  /** Goes before waiters without priority, except that every fourth place is theirs. @default false */
+  /** Precedes waiters without priority, which receive every fourth place. @default false */
   readonly hasPriority?: boolean
   /** Longest wait, milliseconds. @default no limit */
   readonly maxWaitMs?: number
-  /** Ends the wait. @default nothing does */
+  /** Ends the wait. */
   readonly signal?: AbortSignal
 }
 
@@ -22,13 +22,13 @@ export interface FairQueueOptions {
   /** Places in use at a time. */
   readonly places: number
   /**
-   * Whether a key takes a further place only while more are free than it already holds. Others find a free place then, however
-   * long the work of one key takes (dynamic thresholds: Choudhury and Hahne, 1998). @default false
+   * Whether a key acquires a further place only while more are free than it already uses. Then other keys find a free place, even if the
+   * work of one key takes long (dynamic thresholds: Choudhury and Hahne, 1998). @default false
    */
   readonly leavesRoom?: boolean
-  /** Most waiters of a key. @default no limit */
+  /** Maximum number of waiters of a key. @default no limit */
   readonly maxWaitingOfKey?: number
-  /** Most waiters, of those with and of those without priority. @default no limit */
+  /** Maximum number of waiters, with and without priority each. @default no limit */
   readonly maxWaiting?: number
   /** Error for a waiter that is rejected. */
   readonly toError: (reason: 'full' | 'late') => Error
@@ -38,11 +38,11 @@ interface Waiter {
   readonly start: () => void
 }
 
-/** A key that waits for a place or has one. */
+/** A key that waits for a place or uses one. */
 interface Member {
   inUse: number
   waiting: number
-  /** Number of the grant it got last; 0: none since it came. */
+  /** Number of its last grant; 0: none yet. */
   lastGrant: number
 }
 
@@ -52,10 +52,10 @@ interface Lane {
   size: number
 }
 
-/** Grants in a row for waiters with priority while others wait: a flood of them starves nobody. */
+/** Consecutive grants with priority while others wait, so that a flood of them starves no one. */
 const MAX_PRIORITY_STREAK = 3
 
-/** Grants places to the keys in turn, and to the waiters of a key in the order of their arrival. */
+/** Grants places round-robin across keys, and to the waiters of a key in the order of their arrival. */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, leavesRoom = false, toError } = options
   const { maxWaitingOfKey = Number.POSITIVE_INFINITY, maxWaiting = Number.POSITIVE_INFINITY } =
@@ -68,9 +68,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   let streak = 0
 
   function open(key: string): Member {
-    const found = members.get(key) ?? { inUse: 0, waiting: 0, lastGrant: 0 }
-    members.set(key, found)
-    return found
+    const member = members.get(key) ?? { inUse: 0, waiting: 0, lastGrant: 0 }
+    members.set(key, member)
+    return member
   }
 
   function forget(key: string, { inUse, waiting }: Member): void {
@@ -95,20 +95,20 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     forget(key, member)
   }
 
-  /** The key whose turn it is: of those that may take a place, the one whose last grant is the longest ago. */
+  /** Finds the key to serve next: of those that may use a place, the one with the oldest last grant. */
   function findKey(lane: Lane): string | undefined {
-    let found: string | undefined
+    let next: string | undefined
     let oldest = Number.POSITIVE_INFINITY
     for (const key of lane.waiters.keys()) {
       const { inUse, lastGrant } = members.get(key)!
       if (lastGrant >= oldest || (leavesRoom && inUse > 0 && inUse >= free)) continue
-      found = key
+      next = key
       oldest = lastGrant
     }
-    return found
+    return next
   }
 
-  /** False: nobody of the lane may take a place. */
+  /** False: no waiter of the lane may use a place. */
   function grantOne(lane: Lane): boolean {
     const key = findKey(lane)
     if (key === undefined) return false

@@ -1,4 +1,4 @@
-/** What holds output back until the turn of the event loop is over. */
+/** A writer that buffers output until the end of the tick. */
 export interface Flushable {
   flush(): void
 }
@@ -6,8 +6,8 @@ export interface Flushable {
 let unflushed: Flushable[] = []
 
 /**
- * Has `writer` flushed when this turn of the event loop is over, together with all others: what was written in one turn
- * goes out in one write, and system calls follow one another. Not twice in a turn: that is for the caller to see to.
+ * Flushes `writer` at the end of this tick of the event loop, together with all others: one write per tick, and system calls in
+ * sequence. The caller must not add a writer twice in a tick.
  */
 export function flushAtTickEnd(writer: Flushable): void {
   if (unflushed.push(writer) === 1) setImmediate(flushAll)
@@ -20,7 +20,7 @@ function flushAll(): void {
   try {
     while (next < writers.length) writers[next++]!.flush()
   } finally {
-    // A callback threw: the others' output is not to wait for it.
+    // A callback threw: the remaining writers are flushed nonetheless.
     if (next < writers.length) {
       if (unflushed.length === 0) setImmediate(flushAll)
       unflushed.push(...writers.slice(next))

@@ -1,2 +1,2 @@
-/** A result that may come later; `undefined` at once costs no promise. */
+/** A synchronous or asynchronous result; a synchronous one costs no promise. */
 export type Maybe<T> = T | Promise<T>

@@ -1,9 +1,9 @@
 import type * as Esbuild from 'esbuild'
 
-/** Uses under way: esbuild's process is stopped after the last. */
+/** Uses in flight: the process of esbuild is stopped after the last. */
 let uses = 0
 
-/** Does something with esbuild, which is loaded and whose process is started for it; no process is left once nobody uses it. */
+/** Runs `use` with esbuild, which is loaded on demand; its process is stopped after the last use. */
 export async function useEsbuild<T>(use: (esbuild: typeof Esbuild) => Promise<T>): Promise<T> {
   const esbuild = await import('esbuild')
   uses++

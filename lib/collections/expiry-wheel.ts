@@ -1,19 +1,19 @@
-/** What ends at some time, found in one step when that has come, however much there is. */
+/** Timing wheel: finds expired items in constant time. */
 export interface ExpiryWheel<T> {
-  /** Ends at `ms` instead of when it did; Infinity: never. */
+  /** Sets the expiry of an item; Infinity: never. */
   readonly set: (item: T, ms: number) => void
   readonly delete: (item: T) => void
-  /** Forgets what has ended, within the second after its time, and returns it. */
+  /** Removes and returns expired items, within a second after their expiry. */
   readonly takeDue: (nowMs: number) => T[]
 }
 
 const SECOND_MS = 1000
 
-/** A bucket for each second: those of a TTL are few. */
-export function createExpiry<T>(): ExpiryWheel<T> {
+/** One bucket per second: a TTL spans few. */
+export function createExpiryWheel<T>(): ExpiryWheel<T> {
   const buckets = new Map<number, Set<T>>()
   const secondOf = new Map<T, number>()
-  /** No bucket is due before. */
+  /** Earliest bucket. */
   let next = Number.POSITIVE_INFINITY
 
   function remove(item: T): void {

@@ -1,16 +1,13 @@
 import { suggest } from '../text/did-you-mean.ts'
 
-/** Variables of an environment, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * What is wrong with variables that look like a misspelt one, one line each. Others with the same prefix may belong to
- * anyone.
+ * Describes variables that look like a misspelled known one, one line each. Others with the prefix may belong to other programs.
  *
- * @param names of the variables there are, without the prefix.
- * @param prefix what their names begin with.
+ * @param names of the known variables, without the prefix.
  */
-export function findMisspeltVariables(
+export function findUnknownEnv(
   env: Environment,
   names: readonly string[],
   prefix: RegExp = /^MX_/,
@@ -19,9 +16,9 @@ export function findMisspeltVariables(
     const [start] = prefix.exec(variable) ?? []
     if (start === undefined) return []
     const name = variable.slice(start.length)
-    const meant = names.includes(name) ? undefined : suggest(name, names)
-    return meant === undefined
+    const suggestion = names.includes(name) ? undefined : suggest(name, names)
+    return suggestion === undefined
       ? []
-      : [`unknown variable ${variable}, did you mean ${start}${meant}?`]
+      : [`unknown variable ${variable}, did you mean ${start}${suggestion}?`]
   })
 }

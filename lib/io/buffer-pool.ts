@@ -1,27 +1,26 @@
-/** Pieces shorter than this are left to the garbage collector. */
+/** Shorter chunks are left to the garbage collector. */
 const POOLED_MIN_BYTES = 16 * 1024
 /** Size classes are powers of two, from the first above {@link POOLED_MIN_BYTES} to 1 MiB. */
 const CLASS_MIN = 15
 const CLASS_MAX = 20
-/** A page is divided into blocks of one class. Once all of them are free, it may serve another class. */
+/** A page is divided into blocks of one class. Once all are free, it may serve another class. */
 const PAGE_BYTES = 2 ** CLASS_MAX
 /**
- * Pages are allocated together: V8 answers the allocation of each `ArrayBuffer` with a step of garbage collection once there are
- * many, which takes longer than copying a megabyte. A slab is larger than what glibc takes from its heap (32 MiB): its memory
- * returns to the system when it is freed.
+ * Pages are allocated together: with many `ArrayBuffer`s, V8 runs a step of garbage collection for each allocation, which takes longer
+ * than copying a megabyte. A slab exceeds the heap threshold of glibc (32 MiB): freeing it returns the memory to the system.
  */
 const SLAB_PAGES = 33
-/** How long unused slabs are retained: to fault fresh pages in costs several times what copying into warm ones does. */
+/** How long unused slabs are retained: faulting in new pages costs several times as much as copying into warm ones. */
 const IDLE_MS = 10_000
-/** Blocks that are never returned pin their slabs: beyond so many, all slabs are left to the garbage collector. */
+/** Blocks that are never released pin their slabs: beyond so many, all slabs are left to the garbage collector. */
 const SLABS_MAX = 16
 
 interface Page {
   readonly memory: Buffer
-  /** Of its blocks; -1: it has none yet. */
+  /** Class of its blocks; -1: none yet. */
   classIndex: number
   blocks: Buffer[]
-  /** Places of the free ones in {@link blocks}. */
+  /** Indexes of free blocks in {@link blocks}. */
   free: number[]
 }
 
@@ -33,16 +32,15 @@ const partial: Page[][] = Array.from({ length: CLASS_MAX - CLASS_MIN + 1 }, () =
 let isUsed = false
 let idle: NodeJS.Timeout | undefined
 
-/** Whether memory of this size comes from {@link acquireBuffer} and goes back to it. */
+/** Whether memory of this size is pooled. */
 export function isPooled(size: number): boolean {
   return size >= POOLED_MIN_BYTES && size <= PAGE_BYTES
 }
 
 /**
- * Memory for what is read or sent in a moment, as a piece of a request body on its way to a backend; at least `size` bytes.
+ * Returns short-lived memory of at least `size` bytes, such as for a chunk of a request body.
  *
- * A fast upload needs hundreds of megabytes of it a second, which the garbage collector
- * frees so late that the process grows by as much.
+ * A fast upload needs hundreds of megabytes per second, which the garbage collector frees so late that the process grows by as much.
  */
 export function acquireBuffer(size: number): Buffer {
   isUsed = true
@@ -55,7 +53,7 @@ export function acquireBuffer(size: number): Buffer {
   return block
 }
 
-/** A copy of `bytes`, in memory to be returned where it is pooled. */
+/** Copies `bytes` into pooled memory, if its size is pooled. */
 export function copyToBuffer(bytes: Uint8Array): Uint8Array {
   if (!isPooled(bytes.length)) return Uint8Array.prototype.slice.call(bytes)
   const copy = acquireBuffer(bytes.length).subarray(0, bytes.length)
@@ -63,14 +61,14 @@ export function copyToBuffer(bytes: Uint8Array): Uint8Array {
   return copy
 }
 
-/** Takes back memory that nothing reads any more: all of it, or a part from its beginning. */
+/** Releases memory of {@link acquireBuffer}, or a part from its beginning. */
 export function releaseBuffer(memory: Uint8Array): void {
   const page = slabs.get(memory.buffer)?.[Math.floor(memory.byteOffset / PAGE_BYTES)]
   // Its slab was released in the meantime.
   if (page === undefined) return
   const pages = partial[page.classIndex]!
-  const place = (memory.byteOffset % PAGE_BYTES) / page.blocks[0]!.length
-  if (page.free.push(place) === 1) pages.push(page)
+  const index = (memory.byteOffset % PAGE_BYTES) / page.blocks[0]!.length
+  if (page.free.push(index) === 1) pages.push(page)
   if (page.free.length < page.blocks.length) return
   pages.splice(pages.indexOf(page), 1)
   freePages.push(page)

@@ -3,28 +3,28 @@ import { close, constants, openSync, write } from 'node:fs'
 export interface LineWriterOptions {
   /** File to append to, created with mode 0640; or `stdout`, `stderr`. */
   readonly target: string
-  /** The target has begun to fail, or lines are being dropped because it is slow (no error). */
+  /** Called when the target fails, or lines are dropped because it is slow (no error). */
   readonly onError: (error: Error | undefined) => void
-  /** The target takes lines again, or the writer closes; `dropped` lines were lost meanwhile. */
+  /** Called when the target accepts lines again, or the writer closes; `dropped` lines were lost. */
   readonly onRecover: (dropped: number) => void
-  /** Longest time a line waits. @default 100 */
+  /** Longest time that a line is buffered. @default 100 */
   readonly flushMs?: number
   /** Buffered characters that are written without waiting. @default 65536 */
   readonly flushChars?: number
-  /** Buffered characters kept while the target is slow; lines beyond are dropped and counted. @default 4194304 */
+  /** Buffered characters while the target is slow; further lines are dropped and counted. @default 4194304 */
   readonly maxChars?: number
 }
 
-/** Text lines on their way to a file: collected, then written in one piece off the main thread. */
+/** Buffered writer of text lines: written in batches off the main thread. */
 export interface LineWriter {
-  /** Queues a line: ASCII, its line feed included. */
+  /** Queues a line: ASCII, with its line feed. */
   readonly write: (line: string) => void
-  /** Writes what is queued, then closes the file. Gives up on a target that takes nothing for a second. */
+  /** Writes queued lines, then closes the file. Gives up if the target accepts nothing for a second. */
   readonly close: () => Promise<void>
 }
 
 const STANDARD: Readonly<Record<string, number>> = { stdout: 1, stderr: 2 }
-/** Without O_NONBLOCK, opening a named pipe that nobody reads would stop the process. */
+/** Without O_NONBLOCK, opening a named pipe without reader would block the process. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK
 const LINE_FEED = 0x0a
 const RETRY_MS = 10
@@ -33,8 +33,8 @@ const CLOSE_MS = 1000
 /**
  * Opens a file, or a standard stream, for lines.
  *
- * A target that blocks holds a thread of libuv's pool and never the event loop; a pipe whose
- * reader left (EPIPE) ends the writing, not the process.
+ * A target that blocks occupies a thread of libuv's pool, never the event loop; a pipe whose reader ended (EPIPE) ends the writing,
+ * not the process.
  *
  * @throws {Error} when the file cannot be opened, with its path.
  */
@@ -52,19 +52,19 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
   let queued = ''
   let writing = false
   let broken = false
-  let troubled = false
+  let hasFailed = false
   let dropped = 0
   let timer: NodeJS.Timeout | undefined
   let onIdle: (() => void) | undefined
 
-  const trouble = (error: Error | undefined) => {
-    if (troubled) return
-    troubled = true
+  const fail = (error: Error | undefined) => {
+    if (hasFailed) return
+    hasFailed = true
     onError(error)
   }
   const recover = () => {
-    if (!troubled) return
-    troubled = false
+    if (!hasFailed) return
+    hasFailed = false
     onRecover(dropped)
     dropped = 0
   }
@@ -87,7 +87,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
       } else {
         broken = error.code === 'EPIPE'
         dropped += countLines(bytes)
-        trouble(error)
+        fail(error)
       }
       if (queued === '') onIdle?.()
       else if (queued.length >= flushChars || onIdle !== undefined) flush()
@@ -98,7 +98,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
     write(line) {
       if (broken || queued.length + line.length > maxChars) {
         dropped++
-        return trouble(undefined)
+        return fail(undefined)
       }
       queued += line
       if (queued.length >= flushChars) flush()
@@ -115,7 +115,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
         clearTimeout(giveUp)
       }
       recover()
-      // A file that still is being written must stay open: its number could be given to another.
+      // A file that is still being written must stay open: its descriptor could be reused for another.
       if (standard === undefined && !writing)
         await new Promise<void>((resolve) => close(fd, () => resolve()))
     },

@@ -1,24 +1,23 @@
 const LINE_FEED = 10
-/** Memory kept when there is nothing in it. */
+/** Memory retained while the buffer is empty. */
 const SPARE_BYTES = 64 * 1024
-const NOTHING = Buffer.alloc(0)
+const EMPTY = Buffer.alloc(0)
 
 /**
- * Bytes that come in pieces, in one memory that grows: a body that comes byte by byte costs no
- * more than a body. Where it ends is for its user to say.
+ * Growing buffer for chunks: a body that arrives byte by byte costs no more than one that arrives at once.
  */
 export class ByteBuffer {
-  #memory = NOTHING
+  #memory = EMPTY
   #start = 0
   #end = 0
-  /** No line feed in front of it. */
+  /** There is no line feed before this offset. */
   #searched = 0
 
   get length(): number {
     return this.#end - this.#start
   }
 
-  /** All that is in it; valid until the next change. */
+  /** Content; valid until the next change. */
   get bytes(): Buffer {
     return this.#memory.subarray(this.#start, this.#end)
   }
@@ -29,7 +28,7 @@ export class ByteBuffer {
     this.#end += chunk.length
   }
 
-  /** Takes the first line out; without its line feed, valid until the next change. Undefined while it has no end. */
+  /** Removes and returns the first line, without its line feed; valid until the next change. Undefined while it is incomplete. */
   takeLine(): Buffer | undefined {
     const start = this.#start
     const at = this.#memory.subarray(this.#searched, this.#end).indexOf(LINE_FEED)
@@ -49,13 +48,13 @@ export class ByteBuffer {
     this.#start = 0
     this.#end = 0
     this.#searched = 0
-    if (this.#memory.length > SPARE_BYTES) this.#memory = NOTHING
+    if (this.#memory.length > SPARE_BYTES) this.#memory = EMPTY
   }
 
   #makeRoom(bytes: number): void {
     const { length } = this
     const needed = length + bytes
-    // Half of it at most, or what is in it would be moved for every piece.
+    // Only up to half, otherwise the content would be moved for every chunk.
     if (needed <= this.#memory.length / 2) {
       this.#memory.copyWithin(0, this.#start, this.#end)
     } else {

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 
 /**
- * Makes a check whether files are others than when it was last asked; the first time they are. They are not read, and links
- * are followed. Who watches a folder does not take what else is written there, a log of his own warnings for one, for a change.
+ * Creates a check whether files have changed since its last call; true at first. Does not read the files, follows links. For watchers
+ * of a folder, so that they ignore writes to other files in it, such as the log of their own warnings.
  */
 export function createChangedCheck(): (files: readonly string[]) => boolean {
   let last: string | undefined

@@ -1,23 +1,23 @@
-/** Turns what a program writes into lines. */
+/** Splits the output of a program into lines. */
 export interface LineSplitter {
-  /** Takes what came; the lines it ended, without their ends. Bytes that are no UTF-8 are U+FFFD. */
+  /** Adds a chunk and returns the completed lines, without line ends. Invalid UTF-8 becomes U+FFFD. */
   readonly push: (chunk: Buffer) => readonly string[]
-  /** The rest, where it has no end: nothing comes any more. */
+  /** Returns the last line, if it is not terminated. */
   readonly end: () => readonly string[]
 }
 
 const LINE_FEED = 0x0a
-const NOTHING = Buffer.alloc(0)
-/** Bytes of a character that are not its first, in UTF-8. */
+const EMPTY = Buffer.alloc(0)
+/** Continuation bytes of UTF-8. */
 const CONTINUES = 0x80
 const CONTINUES_MASK = 0xc0
 const CHARACTER_BYTES = 4
-/** Of a unit of UTF-16, at most. */
+/** Maximum number of UTF-8 bytes of a UTF-16 unit. */
 const UNIT_BYTES = 3
 
-/** @param maxBytes of a line: one that is longer comes in parts, cut between characters. */
+/** @param maxBytes of a line: longer ones are split between characters. */
 export function createLineSplitter(maxBytes: number): LineSplitter {
-  let rest: Buffer = NOTHING
+  let rest: Buffer = EMPTY
 
   return {
     push(chunk) {
@@ -27,19 +27,19 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
       let from = end
       for (; bytes.length - from > maxBytes; from = cutBefore(bytes, from + maxBytes))
         cut.push(bytes.toString('utf8', from, cutBefore(bytes, from + maxBytes)))
-      // Its chunk would stay in memory for the sake of a few bytes.
+      // Copied: a view would keep the whole chunk in memory.
       rest = Buffer.from(bytes.subarray(from))
       return cut
     },
     end() {
       const line = rest.toString('utf8')
-      rest = NOTHING
+      rest = EMPTY
       return line === '' ? [] : [line]
     },
   }
 }
 
-/** There may be tens of thousands: mostly they are as they should be, and nothing is done for each. */
+/** Fast path for tens of thousands of short lines, without work for each. */
 function toLines(text: string, maxBytes: number): string[] {
   const lines = text.split('\n')
   const isShort = (line: string) => line.length * UNIT_BYTES <= maxBytes
@@ -61,7 +61,7 @@ function toParts(text: string, maxBytes: number): string[] {
   return parts
 }
 
-/** The start of the character at `at`; bytes that are no UTF-8 may be cut anywhere. */
+/** Returns the start of the character at `at`; invalid UTF-8 may be split anywhere. */
 function cutBefore(bytes: Buffer, at: number): number {
   for (let start = at; start > at - CHARACTER_BYTES; start--)
     if ((bytes[start]! & CONTINUES_MASK) !== CONTINUES) return start

@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty'
 import { escapeControls } from '../text/terminal-text.ts'
 
-/** A line of a log, as JSON holds it. */
+/** A log line, parsed from JSON. */
 export type LogEntry = Readonly<Record<string, unknown>>
 
 const LABELS: Readonly<Record<number, string>> = {
@@ -15,27 +15,27 @@ const LABELS: Readonly<Record<number, string>> = {
 const INFO = 30
 const ERROR = 50
 const COLORS: Readonly<Record<number, string>> = { 40: '33', 50: '31', 60: '31' }
-/** Fields that have a place of their own, or that a person at a terminal does not need. */
+/** Fields that are formatted separately, or not useful at a terminal. */
 const HIDDEN: ReadonlySet<string> = new Set([
   ...['level', 'time', 'pid', 'hostname', 'msg', 'err', 'service'],
 ])
-/** Fields of a request that a person at a terminal does not need. */
+/** Fields of a request that are not useful at a terminal. */
 const HIDDEN_OF_REQUESTS: ReadonlySet<string> = new Set([
   ...['method', 'path', 'status', 'durationMs', 'bytesIn', 'bytesOut', 'host', 'upstreamMs'],
   ...['trace', 'userAgent', 'referer', 'namespace'],
 ])
 
-/** Whether a file descriptor shows lines to a person: logs are formatted there, and JSON elsewhere. */
+/** Whether a file descriptor is a terminal: logs are formatted for terminals, and JSON otherwise. */
 export function isTerminal(fd: number): boolean {
   return isatty(fd)
 }
 
-/** Whether lines on terminals have colours: unless `NO_COLOR` is set (no-color.org). */
+/** Whether lines on terminals have colors: unless `NO_COLOR` is set (no-color.org). */
 export function hasColors(): boolean {
   return !process.env['NO_COLOR']
 }
 
-/** A line of a log for a terminal: `12:00:00 warn  service: message key=value`, and the stack of its error. */
+/** Formats a log line for a terminal: `12:00:00 warn  service: message key=value`, and the stack of its error. */
 export function formatLogLine(entry: LogEntry, isColored: boolean): string {
   const level = Number(entry['level'])
   const label = (LABELS[level] ?? String(level)).padEnd(5)
@@ -48,22 +48,22 @@ export function formatLogLine(entry: LogEntry, isColored: boolean): string {
   const failure = entry['err'] as { stack?: string } | undefined
   const time = formatTime(entry['time'])
   const stack = failure?.stack === undefined ? '' : `\n${failure.stack}`
-  const shownLabel = color === undefined ? label : `\u001b[${color}m${label}\u001b[0m`
+  const coloredLabel = color === undefined ? label : `\u001b[${color}m${label}\u001b[0m`
   const service = entry['service'] === undefined ? '' : `${entry['service']}: `
   const text = escapeControls(`${service}${entry['msg'] ?? ''}${tail.join('')}${stack}`)
-  return `${time} ${shownLabel} ${text}\n`
+  return `${time} ${coloredLabel} ${text}\n`
 }
 
-/** A line of the access log for a terminal: `12:00:00 info  shop: GET /shop/find 200 1.5 ms client=127.0.0.1`. */
+/** Formats a line of the access log for a terminal: `12:00:00 info  shop: GET /shop/find 200 1.5 ms client=127.0.0.1`. */
 export function formatAccessLine(entry: LogEntry, isColored: boolean): string {
   const { method, path, status, durationMs } = entry
-  const shown = Object.entries(entry).filter(([key]) => !HIDDEN_OF_REQUESTS.has(key))
+  const fields = Object.entries(entry).filter(([key]) => !HIDDEN_OF_REQUESTS.has(key))
   const level = Number(status) >= 500 || entry['aborted'] === true ? ERROR : INFO
   const msg = `${method} ${path} ${status} ${durationMs} ms`
-  return formatLogLine({ ...Object.fromEntries(shown), level, msg }, isColored)
+  return formatLogLine({ ...Object.fromEntries(fields), level, msg }, isColored)
 }
 
-/** The same line where it is one of JSON with a level and a message, as pino writes it, for a terminal; else as it is. */
+/** Formats a JSON line of pino for a terminal; other lines are returned unchanged. */
 export function formatWrittenLine(line: string, isColored: boolean): string {
   if (!line.startsWith('{')) return `${line}\n`
   try {
@@ -76,7 +76,7 @@ export function formatWrittenLine(line: string, isColored: boolean): string {
   return `${line}\n`
 }
 
-/** Time of the day, UTC: of an ISO 8601 text or Unix time in milliseconds. */
+/** Time of day, UTC, of an ISO 8601 text or Unix time in milliseconds. */
 function formatTime(time: unknown): string {
   const iso =
     typeof time === 'number' && Number.isFinite(time)

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 
-/** What a log is handed: details and a message, or a message alone. */
+/** Arguments of a log method: details and a message, or a message alone. */
 type LogArguments = [details: unknown, message?: string | undefined, ...values: unknown[]]
 
-/** Options of pino with which no log throws into the program that writes to it. */
+/** Options of pino that prevent log methods from throwing. */
 export interface LogGuard {
   readonly serializers: { readonly err: (error: unknown) => unknown }
   readonly hooks: {
@@ -18,10 +18,10 @@ export interface LogGuard {
 const DETAIL_MAX = 4096
 
 /**
- * Guards a log against what it is to write: errors that are frozen, getters and proxies that throw, a `write` that fails.
- * The line is then written without what could not be read; where there is none at all, it is dropped.
+ * Protects a log from frozen errors, getters and proxies that throw, and failing writes. The line is then written without the unreadable
+ * details, or dropped.
  *
- * @param toFields what the library makes of an error: `pino.stdSerializers.err`.
+ * @param toFields error serializer of the library: `pino.stdSerializers.err`.
  */
 export function guardLog(toFields: (error: never) => unknown): LogGuard {
   return {
@@ -38,7 +38,7 @@ export function guardLog(toFields: (error: never) => unknown): LogGuard {
   }
 }
 
-/** An error the library cannot read: `inspect` runs next to nothing of the object's own. */
+/** Describes an error that the library cannot serialize: `inspect` runs hardly any code of the object. */
 function describe(error: unknown): { readonly message: string; readonly stack: string } {
   const stack = attempt(() => inspect(error, { depth: 1 }).slice(0, DETAIL_MAX)) ?? 'unreadable'
   return { message: stack.split('\n', 1)[0]!, stack }

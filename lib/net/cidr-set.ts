@@ -1,24 +1,24 @@
 import ipaddr from 'ipaddr.js'
 
-/** An address that was looked at before. */
+/** Cached result for an address. */
 export interface KnownAddress {
-  /** Canonical text: IPv6 compressed, IPv4 inside IPv6 as IPv4; empty when it is no IP address. */
+  /** Canonical text: IPv6 compressed, IPv4 inside IPv6 as IPv4; empty when it is not an IP address. */
   readonly address: string
-  /** Whether it lies in one of the ranges. */
+  /** Whether one of the ranges contains it. */
   readonly inside: boolean
-  /** As a node of `Forwarded` (RFC 7239 §6): IPv6 in brackets and quotes, `unknown` when it is no IP address. */
+  /** Node identifier of `Forwarded` (RFC 7239 §6): IPv6 in brackets and quotes, `unknown` when it is not an IP address. */
   readonly node: string
 }
 
-/** Ranges of IP addresses, asked about the same few addresses over and over. */
+/** Ranges of IP addresses, with a cache for repeated lookups. */
 export interface CidrSet {
-  readonly look: (address: string) => KnownAddress
+  readonly lookup: (address: string) => KnownAddress
 }
 
-/** First address of a range, and the bits that all its addresses share. */
+/** First address of a range, and its prefix length. */
 export type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/** Words for ranges that everyone needs (RFC 1122 §3.2.1.3, RFC 1918, RFC 3927, RFC 4193, RFC 4291). */
+/** Words for common ranges (RFC 1122 §3.2.1.3, RFC 1918, RFC 3927, RFC 4193, RFC 4291). */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],
   private: [
@@ -31,35 +31,35 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Addresses remembered before the memory starts afresh: some 2 MB at most. */
-const REMEMBERED = 10_000
+/** The cache is cleared beyond so many addresses: 2 MB at most. */
+const MAX_CACHED = 10_000
 
 /**
- * A set of addresses from `10.0.0.0/8`, `192.0.2.7`, `2001:db8::/32`, `loopback`, `private`, or `unix`: peers of a
- * Unix socket, which have no address.
+ * Creates a set from `10.0.0.0/8`, `192.0.2.7`, `2001:db8::/32`, `loopback`, `private`, or `unix`: peers of a Unix socket, which have no
+ * address.
  *
- * @param what name of the option they come from, for errors.
- * @throws {RangeError} naming the range that is none.
+ * @param what name of the option, for errors.
+ * @throws {RangeError} for a malformed range.
  */
-export function createAddressSet(ranges: readonly string[], what: string): CidrSet {
+export function createCidrSet(ranges: readonly string[], what: string): CidrSet {
   const parsed = ranges
     .filter((range) => range !== 'unix')
     .flatMap((range) => (WORDS[range] ?? [range]).map((text) => parseRange(text, what)))
   const unix: KnownAddress = { address: '', inside: ranges.includes('unix'), node: 'unknown' }
-  const known = new Map<string, KnownAddress>()
+  const cache = new Map<string, KnownAddress>()
   return {
-    look(address) {
-      const before = known.get(address)
-      if (before !== undefined) return before
-      const found = address === '' ? unix : examine(address, parsed)
-      if (known.size >= REMEMBERED) known.clear()
-      known.set(address, found)
-      return found
+    lookup(address) {
+      const cached = cache.get(address)
+      if (cached !== undefined) return cached
+      const result = address === '' ? unix : examine(address, parsed)
+      if (cache.size >= MAX_CACHED) cache.clear()
+      cache.set(address, result)
+      return result
     },
   }
 }
 
-/** An IP address without the port that some proxies add (`192.0.2.7:4711`, `[2001:db8::1]:4711`); undefined when it is none. */
+/** Parses an IP address and ignores the port that some proxies add (`192.0.2.7:4711`, `[2001:db8::1]:4711`); undefined for other text. */
 export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   let bare = text.trim()
   if (bare.startsWith('[')) bare = bare.slice(1, bare.indexOf(']'))
@@ -81,10 +81,10 @@ function examine(text: string, ranges: readonly Range[]): KnownAddress {
 }
 
 /**
- * Reads an address, or a range such as `10.0.0.0/8`.
+ * Parses an address, or a range such as `10.0.0.0/8`.
  *
- * @param what name of the option it comes from, for errors.
- * @param words that the option takes besides.
+ * @param what name of the option, for errors.
+ * @param words that the option accepts as well, for errors.
  * @throws {RangeError} for anything else.
  */
 export function parseRange(
@@ -104,7 +104,7 @@ export function parseRange(
   return [base, bits]
 }
 
-/** A port would count for nothing: the setting would allow more than it says. */
+/** Ports are rejected: ignoring one would allow more than the setting says. */
 function hasPort(text: string): boolean {
   return text.includes(']:') || /^[^:]+:\d*$/.test(text)
 }

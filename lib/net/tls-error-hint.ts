@@ -1,17 +1,17 @@
-/** OpenSSL on an answer that is no TLS: a plain server's. */
+/** OpenSSL errors for a server without TLS. */
 const NO_TLS = /wrong version number|packet length too long|http request/
 
-/** OpenSSL on a certificate whose authority it does not know. */
+/** OpenSSL errors for a certificate of an unknown authority. */
 const UNKNOWN_AUTHORITY = /unable to (?:verify|get (?:local )?issuer)|self[- ]signed/
 
 /**
- * Why a connection over TLS failed; in words, where the other side speaks none, and with what to do, where its certificate is of an unknown authority.
+ * Explains why a TLS connection failed, with a remedy for a server without TLS and for an unknown authority.
  *
- * @param plain the scheme without TLS: `mx://`.
- * @param authorities where the authority of a certificate is named: `NODE_EXTRA_CA_CERTS`.
+ * @param plain scheme without TLS: `mx://`.
+ * @param authorities setting of trusted authorities: `NODE_EXTRA_CA_CERTS`.
  */
 export function explainTls(reason: string, plain: string, authorities: string): string {
-  if (NO_TLS.test(reason)) return `it speaks no TLS; was ${plain} meant?`
+  if (NO_TLS.test(reason)) return `the server does not use TLS; use ${plain} instead`
   if (!UNKNOWN_AUTHORITY.test(reason)) return reason
-  return `${reason}: name the file of its certificate's authority in ${authorities}`
+  return `${reason}: set ${authorities} to the file of its certificate authority`
 }

@@ -1,15 +1,15 @@
 import { suggest } from '../text/did-you-mean.ts'
 import { inspectShort } from '../text/inspect.ts'
 
-/** The names of all options of a kind, as the compiler confirms. */
+/** All names of an options type, checked by the compiler. */
 export type KnownOptions<Options> = Readonly<Record<keyof Options, true>>
 
 /**
- * Refuses options nobody reads.
+ * Rejects unknown options.
  *
- * @param what whose options they are, as errors call it.
- * @param isOpen whether the object may have members of its own: then only what looks misspelt is refused.
- * @throws {TypeError} naming an unknown one and what may have been meant, or what is there in place of options.
+ * @param what owner of the options, for errors.
+ * @param isOpen whether further members are allowed: then only misspelled ones are rejected.
+ * @throws {TypeError} with the unknown option and a suggestion, or for a value that is not an object.
  */
 export function rejectUnknownOptions(
   what: string,
@@ -22,9 +22,9 @@ export function rejectUnknownOptions(
   for (const name in options) {
     if (Object.hasOwn(known, name)) continue
     const names = Object.keys(known)
-    const meant = suggest(name, names)
-    if (meant !== undefined)
-      throw new TypeError(`${what}: unknown option ${name}, did you mean ${meant}?`)
+    const suggestion = suggest(name, names)
+    if (suggestion !== undefined)
+      throw new TypeError(`${what}: unknown option ${name}, did you mean ${suggestion}?`)
     if (!isOpen) throw new TypeError(`${what}: unknown option ${name}; known: ${names.join(', ')}`)
   }
 }

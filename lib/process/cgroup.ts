@@ -40,7 +40,7 @@ export function findCurrentCgroup(): string | undefined {
   }
 }
 
-/** Words that start a program in a group: what follows them. The program does not start if it cannot enter. */
+/** Command prefix that starts a program in a group. The program does not start if it cannot enter. */
 export function toEnter({ entrance }: Cgroup): readonly string[] {
   return ['/bin/sh', '-c', 'echo 0 > "$0" && unset PWD && exec "$@"', entrance]
 }
@@ -67,7 +67,7 @@ export function tryCreateCgroup(parent: string | undefined, id: string): Cgroup 
   }
 }
 
-/** Kills what a server that was killed left in the groups of these ids. Returns the pids. */
+/** Kills the processes that a killed server left in the groups of these ids. Returns the pids. */
 export async function removeCgroups(
   parent: string | undefined,
   ids: readonly string[],
@@ -95,7 +95,7 @@ function openCgroup(folder: string): Cgroup {
   }
 }
 
-/** A group with those that its processes created below it. @throws {Error} while one has processes. */
+/** Removes a group with its subgroups. @throws {Error} while one has processes. */
 function removeFolders(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true }))
     if (entry.isDirectory()) removeFolders(join(folder, entry.name))

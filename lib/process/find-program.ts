@@ -2,26 +2,26 @@ import { accessSync, closeSync, constants, existsSync, openSync, readSync, statS
 import { delimiter, isAbsolute, resolve } from 'node:path'
 
 /**
- * Path of a program: one with a slash is of the folder, others of the search path.
+ * Finds the path of a program: a name with a slash is relative to the folder, others are searched in `path`.
  *
  * @param path as in `PATH`.
- * @throws {Error} that says where it was looked for, or why the system could not run the script that is there.
+ * @throws {Error} with the searched path, or why the system cannot run the script.
  */
 export function findProgram(name: string, folder: string, path: string): string {
   if (name === '') throw new Error('the command is empty')
   if (name.includes('/')) {
     const file = resolve(folder, name)
     if (isProgram(file)) return checkScript(file)
-    throw new Error(`${file} is no program that can be run`)
+    throw new Error(`${file} is not an executable file`)
   }
-  for (const place of path.split(delimiter)) {
-    if (isAbsolute(place) && isProgram(resolve(place, name)))
-      return checkScript(resolve(place, name))
+  for (const directory of path.split(delimiter)) {
+    if (isAbsolute(directory) && isProgram(resolve(directory, name)))
+      return checkScript(resolve(directory, name))
   }
-  throw new Error(`no program ${name} in PATH (${path})`)
+  throw new Error(`program ${name} not found in PATH (${path})`)
 }
 
-/** The system says `No such file or directory` of the script itself when its interpreter is missing, `/bin/sh\r` for instance. */
+/** For a missing interpreter, such as `/bin/sh\r`, the system reports `No such file or directory` for the script itself. */
 function checkScript(file: string): string {
   const [, interpreter, end] =
     /^#![ \t]*([^ \t\r\n]+)[^\r\n]*(\r?)(?:\n|$)/.exec(readStart(file)) ?? []
@@ -35,7 +35,7 @@ function checkScript(file: string): string {
   return file
 }
 
-/** Linux reads 256 bytes (BINPRM_BUF_SIZE). Empty for a program that may be run and not read. */
+/** Linux reads 256 bytes (BINPRM_BUF_SIZE). Empty for a program that is executable but not readable. */
 function readStart(file: string): string {
   try {
     const descriptor = openSync(file, 'r')

@@ -8,8 +8,8 @@ const POLL_MS = 20
 const FOLLOW_MS = 100
 
 /**
- * Kills the processes of a program, also those that left its group. They are stopped first, until a look finds no new one: a
- * process that forks meanwhile would escape.
+ * Kills the processes of a program, also those that left its group. Stops them first, until a scan finds no new one: otherwise a
+ * process could fork meanwhile and escape.
  *
  * @throws {Error} if some of them do not end.
  */
@@ -33,7 +33,7 @@ export async function killTree(watch: Pick<Watch, 'list'>): Promise<void> {
     }
 }
 
-/** Keeps track of what a program starts while it ends: a process whose parent has ended is no descendant any more. */
+/** Tracks the processes of a program while it ends: a process whose parent has ended is not a descendant any more. */
 export async function followTree(
   watch: Pick<Watch, 'list'>,
   exited: Promise<unknown>,

@@ -1,25 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 
 /** A process of this machine. */
 export interface ProcessInfo {
   readonly pid: number
   readonly parent: number
   readonly group: number
-  /** When it began, in a unit of the system's own: with the pid it tells a process from all others since the machine started. */
+  /** Start time in units of the system: unique together with the pid until a reboot. */
   readonly start: string
   readonly residentBytes: number
 }
 
 const PAGE_BYTES = 4096
-/** Processes looked at before others have their turn. */
+/** Processes read per tick of the event loop. */
 const SLICE = 32
 const NUL = Buffer.from('\0')
 const NUMBER = /^\d+$/
 /** Mount of a view. The options of one that a program mounts in a user namespace name its user. */
 const VIEW = / - tmpfs mx(?:-\S+)? (?!\S*\buid=)/
 
-/** A process, by `/proc`; undefined: it is not there, or ended and only not yet forgotten. */
+/** Reads a process from `/proc`; undefined: not found, or a zombie. */
 export function readProcess(pid: number): ProcessInfo | undefined {
   const info = parseStat(readText(pid, 'stat'))
   if (info === undefined || info.residentBytes > 0) return info
@@ -32,9 +32,10 @@ export function readProcess(pid: number): ProcessInfo | undefined {
 }
 
 /**
- * What `/proc/<pid>/stat` says (proc(5)); undefined: it is dead. The name of the program, in brackets, may hold anything.
+ * Parses `/proc/<pid>/stat` (proc(5)); undefined: the process is dead. The name of the program, in parentheses, may contain any
+ * character.
  *
- * A process that ended its first thread only is listed as a zombie, and runs.
+ * A process whose first thread ended is listed as a zombie, but still runs.
  */
 export function parseStat(text: string): ProcessInfo | undefined {
   const end = text.lastIndexOf(')')
@@ -51,7 +52,7 @@ export function parseStat(text: string): ProcessInfo | undefined {
   }
 }
 
-/** All processes of the machine; none where it has no `/proc`. */
+/** All processes of the machine; none without `/proc`. */
 export async function readProcesses(): Promise<readonly ProcessInfo[]> {
   const found: ProcessInfo[] = []
   await forEachPid((pid) => {
@@ -62,8 +63,8 @@ export async function readProcesses(): Promise<readonly ProcessInfo[]> {
 }
 
 /**
- * Finds processes by variables they were started with, each written `NAME=value`, and by sources of file systems in memory that
- * are mounted for them. A process can clear its variables; without privileges it cannot remove mounts.
+ * Finds processes by environment variables, in the form `NAME=value`, and by sources of their tmpfs mounts. A process can clear its
+ * variables; without privileges it cannot remove mounts.
  */
 export async function findMarked(
   variables: readonly string[],
@@ -81,8 +82,8 @@ export async function findMarked(
 
 /**
  * Finds processes of a user that left the view they were started with (`sandbox/view.ts`): in a user namespace a program can change its
- * root, and what is mounted is no longer listed for it. Processes that one with a view started are not among them, such as those of a
- * browser with a sandbox of its own.
+ * root, and mounts are no longer listed for it. Excludes processes that one with a view started, such as those of a browser with its
+ * own sandbox.
  *
  * @param userId of isolated programs; a process without privileges cannot change it.
  */
@@ -120,7 +121,7 @@ function hasMount(pid: number, mounts: readonly string[]): boolean {
   return table !== undefined && mounts.some((mount) => table.includes(mount))
 }
 
-/** Signals a process, or with a negative number its group; whether there was one. */
+/** Signals a process, or with a negative number its group. Returns whether it exists. */
 export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, name)
@@ -130,12 +131,12 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-async function forEachPid(look: (pid: number) => void): Promise<void> {
-  let looked = 0
+async function forEachPid(visit: (pid: number) => void): Promise<void> {
+  let count = 0
   for (const name of listProc()) {
     if (!NUMBER.test(name)) continue
-    look(Number(name))
-    if (++looked % SLICE === 0) await nextTurn()
+    visit(Number(name))
+    if (++count % SLICE === 0) await nextTick()
   }
 }
 
@@ -155,7 +156,7 @@ function listThreads(pid: number): readonly string[] {
   }
 }
 
-/** Reads a file of a process, or of another thread once the first one ended: it has neither variables nor mounts then. */
+/** Reads a file of a process, or of another thread if the first one ended, which then has neither variables nor mounts. */
 function readOfAny(pid: number, file: string): Buffer | undefined {
   const own = readOf(pid, file)
   if (own !== undefined && own.length > 0) return own

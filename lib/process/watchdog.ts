@@ -1,6 +1,6 @@
 import { type ProcessInfo, readProcesses } from './processes.ts'
 
-/** A program that is watched, with every process it started. */
+/** A watched program, with every process that it started. */
 export interface Watched {
   /** Its first process, which leads its group. */
   readonly pid: number
@@ -14,7 +14,7 @@ export interface Watched {
 export interface Watch {
   readonly end: () => void
   /**
-   * Processes of the program now: its group, its descendants, and those found by an earlier look whose parents have ended since.
+   * Current processes of the program: its group, its descendants, and those of an earlier scan whose parents have ended since.
    */
   readonly list: () => Promise<readonly ProcessInfo[]>
 }
@@ -31,12 +31,12 @@ interface Tracked extends Watched {
 
 const MIB = 1024 * 1024
 
-/** @param everyMs interval between two looks; there are none while nothing is watched. */
+/** @param everyMs interval between two scans; there are none while nothing is watched. */
 export function createWatchdog(everyMs: number): Watchdog {
   const programs = new Set<Tracked>()
-  let isLooking = false
+  let isScanning = false
 
-  async function look(): Promise<void> {
+  async function scan(): Promise<void> {
     const owned = track(await readProcesses(), programs)
     for (const program of programs) {
       const excess = toExcess(program, owned.get(program) ?? [])
@@ -44,17 +44,17 @@ export function createWatchdog(everyMs: number): Watchdog {
       programs.delete(program)
       program.onExcess(excess)
     }
-    isLooking = programs.size > 0
-    if (isLooking) wait()
+    isScanning = programs.size > 0
+    if (isScanning) wait()
   }
-  const wait = () => setTimeout(() => void look(), everyMs).unref()
+  const wait = () => setTimeout(() => void scan(), everyMs).unref()
 
   return {
     watch(watched) {
       const program = { ...watched, found: new Map<number, string>() }
       programs.add(program)
-      if (!isLooking) wait()
-      isLooking = true
+      if (!isScanning) wait()
+      isScanning = true
       return {
         end: () => programs.delete(program),
         list: async () => track(await readProcesses(), [program]).get(program) ?? [],
@@ -66,9 +66,9 @@ export function createWatchdog(everyMs: number): Watchdog {
 function toExcess(program: Watched, processes: readonly ProcessInfo[]): string | undefined {
   const bytes = processes.reduce((sum, { residentBytes }) => sum + residentBytes, 0)
   if (program.memoryBytes !== undefined && bytes > program.memoryBytes)
-    return `took ${toMib(bytes)} of memory, and may take ${toMib(program.memoryBytes)}`
+    return `used ${toMib(bytes)} of memory, limit ${toMib(program.memoryBytes)}`
   if (processes.length > program.processes)
-    return `had ${processes.length} processes, and may have ${program.processes}`
+    return `had ${processes.length} processes, limit ${program.processes}`
   return
 }
 
@@ -76,7 +76,7 @@ function toMib(bytes: number): string {
   return `${Math.ceil(bytes / MIB)} MiB`
 }
 
-/** Assigns processes to programs, and remembers them for the next look. */
+/** Assigns processes to programs, and records them for the next scan. */
 function track(
   processes: readonly ProcessInfo[],
   programs: Iterable<Tracked>,

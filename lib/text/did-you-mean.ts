@@ -1,9 +1,9 @@
-/** The known word closest to a mistyped one, or undefined when none is close enough to have been meant. */
-export function suggest(given: string, known: Iterable<string>): string | undefined {
+/** Finds the known word closest to a mistyped one; undefined when none is similar. */
+export function suggest(text: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
-  let bestEdits = Math.max(1, Math.floor(given.length / 3)) + 1
+  let bestEdits = Math.max(1, Math.floor(text.length / 3)) + 1
   for (const word of known) {
-    const edits = countEdits(given.toLowerCase(), word.toLowerCase())
+    const edits = countEdits(text.toLowerCase(), word.toLowerCase())
     if (edits < bestEdits) {
       best = word
       bestEdits = edits
@@ -12,7 +12,7 @@ export function suggest(given: string, known: Iterable<string>): string | undefi
   return best
 }
 
-/** Levenshtein distance, with two neighbours swapped counting as one edit: the commonest slip of the fingers. */
+/** Damerau-Levenshtein distance: a swap of two adjacent characters, the most common typing error, is one edit. */
 function countEdits(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)

@@ -1,5 +1,5 @@
 /**
- * The same text, in memory of its own: one that was cut out of another keeps all of that. For what is kept, and taken from what is not.
+ * Copies a text into its own memory: a slice would retain the whole text that it was taken from.
  */
 export function flattenString(text: string): string {
   return Buffer.from(text).toString()

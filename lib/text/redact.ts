@@ -1,17 +1,17 @@
-/** Replaces a secret. */
+/** Replacement of a secret. */
 export const REDACTED = '********'
 
-/** Names of texts that are secret although no schema says so. */
+/** Names whose values are secret even if no schema says so. */
 export const SECRET_NAME: RegExp = /secret|passw|token|credential|(?:api|private)[_-]?key/i
 
 const USERINFO = /^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i
 
-/** A URL without its user and password; other text is returned unchanged. */
+/** Redacts user and password of a URL; other text is returned unchanged. */
 export function redactUserinfo(text: string): string {
   return text.replace(USERINFO, `$1${REDACTED}@`)
 }
 
-/** A URL, or text in its place, for errors and logs: without what may be a user, a password or a token. */
+/** Redacts everything in a URL, or text in its place, that may be a user, a password or a token, for errors and logs. */
 export function redactUrl(text: string): string {
   return text.replace(/^((?:[^\s=]*=)?[a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1[hidden]@')
 }

@@ -1,12 +1,12 @@
 /**
- * Controls that steer a terminal or reorder what it shows: C0 without tab and line feed, DEL, C1 (ECMA-48), bidirectional controls
+ * Characters that control a terminal or reorder its text: C0 without tab and line feed, DEL, C1 (ECMA-48), bidirectional controls
  * (Unicode Standard Annex 9, the class of CVE-2021-42574), and the line and paragraph separators.
  */
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /**
- * Replaces each control that could steer a terminal by its JSON escape, such as `\u001b`, so that a JSON text stays one.
- * Tabs and line feeds are kept.
+ * Replaces terminal control characters by their JSON escapes, such as `\u001b`, so that JSON text stays valid. Preserves tabs and line
+ * feeds.
  */
 export function escapeControls(text: string): string {
   return text.replaceAll(CONTROLS, toEscape)

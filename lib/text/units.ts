@@ -22,43 +22,42 @@ const SPAN_UNITS = [
 const AMOUNT = /^(\d{1,15}(?:\.\d{1,6})?) ?([a-z]*)$/
 
 /**
- * A number of bytes written for people: `512`, `16kb`, `1.5gb`, any letter case, 1 kb = 1024 bytes.
- * `none` is no limit: `Infinity`.
+ * Parses a size in bytes: `512`, `16kb`, `1.5gb`, case-insensitive, 1 kb = 1024 bytes. `none` is no limit: `Infinity`.
  *
- * @throws {RangeError} naming the accepted forms.
+ * @throws {RangeError} with the accepted forms.
  */
 export function parseSize(text: string | number): number {
   return parseAmount(text, SIZES, 'a size such as 512, 16kb, 100mb, 1gb or none')
 }
 
 /**
- * A span of time written for people, in milliseconds: `0`, `250ms`, `30s`, `5m`, `2h`, `1d`. The unit is required: a bare `5` is
- * seconds in nginx and systemd, milliseconds in HAProxy. `none` is no limit: `Infinity`.
+ * Parses a duration to milliseconds: `0`, `250ms`, `30s`, `5m`, `2h`, `1d`. The unit is required: a bare `5` is seconds in nginx and
+ * systemd, milliseconds in HAProxy. `none` is no limit: `Infinity`.
  *
- * @throws {RangeError} naming the accepted forms.
+ * @throws {RangeError} with the accepted forms.
  */
 export function parseDuration(text: string | number): number {
-  const wanted = 'a duration such as 250ms, 30s, 5m, 2h or none'
+  const expected = 'a duration such as 250ms, 30s, 5m, 2h or none'
   const bare = String(text).trim()
   if (/^0+(?:\.0+)?$/.test(bare)) return 0
   if (/^\d{1,15}(?:\.\d{1,6})?$/.test(bare))
     throw new RangeError(
-      `must be ${wanted}, got ${JSON.stringify(text)} without a unit: write ${bare}ms or ${bare}s`,
+      `must be ${expected}, got ${JSON.stringify(text)} without a unit: write ${bare}ms or ${bare}s`,
     )
-  return parseAmount(text, DURATIONS, wanted)
+  return parseAmount(text, DURATIONS, expected)
 }
 
-/** {@link parseSize} the other way: the largest unit that divides the number. */
+/** Inverse of {@link parseSize}: uses the largest unit that divides the number. */
 export function formatSize(bytes: number): string {
   return formatAmount(bytes, SIZES)
 }
 
-/** {@link parseDuration} the other way. */
+/** Inverse of {@link parseDuration}. */
 export function formatDuration(milliseconds: number): string {
   return formatAmount(milliseconds, DURATIONS)
 }
 
-/** Milliseconds with three decimals, `12.345`: made of whole numbers, which print several times faster than fractions. */
+/** Formats milliseconds with three decimals, `12.345`: from integers, which are several times faster to format than fractions. */
 export function formatMs(milliseconds: number): string {
   const micros = Math.round(milliseconds * 1000)
   const rest = Math.abs(micros % 1000)
@@ -66,7 +65,7 @@ export function formatMs(milliseconds: number): string {
   return `${sign}${Math.trunc(micros / 1000)}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}`
 }
 
-/** A span of whole seconds, `1d0h3m9s` or `9s`: units from the largest there is (reference 7.6). */
+/** Formats whole seconds, `1d0h3m9s` or `9s`, from the largest unit (reference 7.6). */
 export function formatSpan(seconds: number): string {
   let rest = seconds
   let text = ''
@@ -81,14 +80,14 @@ export function formatSpan(seconds: number): string {
 function parseAmount(
   text: string | number,
   units: Readonly<Record<string, number>>,
-  wanted: string,
+  expected: string,
 ): number {
-  const given = String(text).trim().toLowerCase()
-  if (given === 'none' || text === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
-  const match = AMOUNT.exec(given)
+  const normalized = String(text).trim().toLowerCase()
+  if (normalized === 'none' || text === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
+  const match = AMOUNT.exec(normalized)
   const unit = match === null ? undefined : units[match[2]!]
   if (match === null || unit === undefined)
-    throw new RangeError(`must be ${wanted}, got ${JSON.stringify(text)}`)
+    throw new RangeError(`must be ${expected}, got ${JSON.stringify(text)}`)
   return Math.round(Number(match[1]) * unit)
 }
 

@@ -1,7 +1,7 @@
-/** How far {@link clock} may lag behind, milliseconds. */
+/** Resolution of {@link clock}, milliseconds. */
 const TICK_MS = 100
 
-/** A coarse clock: deadlines are set from it for every request, and reading the real one would be dearer than what it measures. */
+/** Coarse monotonic clock for the deadlines of every request: reading the real clock costs too much. */
 export const clock: { nowMs: number } = { nowMs: performance.now() }
 
 setInterval(() => {

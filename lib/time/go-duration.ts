@@ -8,12 +8,12 @@ const UNITS: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
 }
-/** One number and its unit. */
+/** A number and its unit. */
 const PART = /(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ns|us|µs|μs|ms|s|m|h)/y
 const MAX_LENGTH = 256
 
 /**
- * Milliseconds of a span of time as Go writes them: `300ms`, `1.5h`, `-1h30m5s`, `0`; undefined when it is none.
+ * Parses a Go duration to milliseconds: `300ms`, `1.5h`, `-1h30m5s`, `0`; undefined for other text.
  *
  * https://pkg.go.dev/time#ParseDuration
  */

@@ -1,22 +1,22 @@
 import { flushAtTickEnd } from '../async/flush-on-tick.ts'
 
 let nowMs = 0
-const forget = {
+const reset = {
   flush(): void {
     nowMs = 0
   },
 }
 
 /**
- * `performance.now()` when it was first asked for in this turn of the event loop: what happens in one turn happens at one
- * time. Each reading of the real clock costs a hundredth of a whole request, of which a turn begins and ends dozens.
+ * `performance.now()` at its first call in this tick of the event loop, cached for the tick. Each reading of the real clock costs a
+ * hundredth of a request, and a tick starts and ends dozens of requests.
  *
- * Not for deadlines of work that may block: a turn lasts as long as its longest function.
+ * Not for deadlines of work that may block: a tick lasts as long as its longest function.
  */
 export function tickNow(): number {
   if (nowMs === 0) {
     nowMs = performance.now()
-    flushAtTickEnd(forget)
+    flushAtTickEnd(reset)
   }
   return nowMs
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { TlsSource } from '../../core/listener/tls/tls.ts'
 import { createStore } from '../../domain/store/store.ts'
-import { createClosing } from '../../lib/async/disposer.ts'
+import { createDisposer } from '../../lib/async/disposer.ts'
 import type { Log } from '../process/log.ts'
 import { openDataFolder } from '../server/files/data-folder.ts'
 import { openStore } from '../server/open/store.ts'
@@ -15,7 +15,7 @@ import { readSecretKeys } from './secret-keys.ts'
  * @throws {Error} with one line.
  */
 export async function openStandaloneAcme(settings: Settings, log: Log): Promise<TlsSource> {
-  const closing = createClosing()
+  const closing = createDisposer()
   try {
     const isInFolder = settings.store === 'lmdb'
     const folder = isInFolder ? await openDataFolder(settings.dataDir) : undefined

@@ -14,7 +14,7 @@ import type { ServiceCache } from '../../core/registry/service-cache.ts'
 import type { RouteCache } from '../../core/route-cache.ts'
 import type { UpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
-import { createClosing, type Disposer } from '../../lib/async/disposer.ts'
+import { createDisposer, type Disposer } from '../../lib/async/disposer.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { settlesWithin, untilAborted } from '../../lib/async/timeout.ts'
 import { openTracer } from '../../sdk/tracing/open-tracer.ts'
@@ -149,7 +149,7 @@ const TRACED_AS = 'mx-api'
  *   for anything else; nothing is left open then.
  */
 export async function startGatewayServer(options: ApiOptions): Promise<GatewayServer> {
-  const closing = createClosing()
+  const closing = createDisposer()
   try {
     return await open(options, closing)
   } catch (error) {

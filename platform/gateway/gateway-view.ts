@@ -5,7 +5,7 @@ import { RecentRequests } from '../../core/metrics/recent-requests.ts'
 import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
 import { toRegistryFault } from '../../core/registry/errors.ts'
 import { Default } from '../../core/schema.ts'
-import { createClosing } from '../../lib/async/disposer.ts'
+import { createDisposer } from '../../lib/async/disposer.ts'
 import { unavailable } from '../../sdk/errors.ts'
 import type { GatewayView } from '../../services/gateway/gateway-view.ts'
 import type { Explained, PluginMessage } from '../../services/gateway/messages.ts'
@@ -84,7 +84,7 @@ function createView(
     },
 
     async explain(request) {
-      const closing = createClosing()
+      const closing = createDisposer()
       try {
         const { configuration } = api.inForce
         const parts = { configuration, registry, domains, gate, log }

@@ -5,7 +5,7 @@ import { toClientSocketsMax } from '../../core/listener/websocket/client-sockets
 import { PROXY_ID } from '../../core/rpc/hops.ts'
 import { MESSAGE_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import { settlesWithin } from '../../lib/async/timeout.ts'
-import { type CidrSet, createAddressSet } from '../../lib/net/cidr-set.ts'
+import { type CidrSet, createCidrSet } from '../../lib/net/cidr-set.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
 import type { ServiceHost } from '../../sdk/service/shared-port.ts'
 import type { Configuration } from '../config/types.ts'
@@ -82,7 +82,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
     },
     log,
     gate,
-    isTrusted: (address) => trusted.look(address).inside,
+    isTrusted: (address) => trusted.lookup(address).inside,
     limits: {
       maxConnections: Math.floor(fileLimit / 2),
       // A lower limit for clients of the gateway does not apply: services of this machine share an address.
@@ -128,7 +128,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
 
 /** Gateways of their own before the server are among the proxies that are believed. */
 function toTrusted({ trustedProxies }: Settings): CidrSet {
-  return createAddressSet(trustedProxies, 'trusted_proxies')
+  return createCidrSet(trustedProxies, 'trusted_proxies')
 }
 
 function toAdvertised(

@@ -5,7 +5,7 @@ import { createEgressPolicy } from '../../core/egress/egress-policy.ts'
 import type { TlsSource } from '../../core/listener/tls/tls.ts'
 import type { CheckedBroker } from '../../domain/broker/broker.ts'
 import { createNetwork } from '../../domain/mesh/network.ts'
-import { createClosing, type Disposer } from '../../lib/async/disposer.ts'
+import { createDisposer, type Disposer } from '../../lib/async/disposer.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
 import type { Configuration } from '../config/types.ts'
 import { startDashboard } from '../dashboard/dashboard.ts'
@@ -77,7 +77,7 @@ export interface Server {
  * nothing is left open then.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const closing = createClosing()
+  const closing = createDisposer()
   try {
     return await open(options, closing)
   } catch (error) {
@@ -245,7 +245,7 @@ async function startServices(
   signal: AbortSignal | undefined,
 ): Promise<readonly BuiltIn[]> {
   const started: BuiltIn[] = []
-  const closingEach = createClosing()
+  const closingEach = createDisposer()
   closing.add(async () => {
     await Promise.allSettled(started.map(async ({ end }) => end?.()))
     await Promise.allSettled(started.map(stopService))

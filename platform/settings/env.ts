@@ -1,4 +1,4 @@
-import { type Environment, findMisspeltVariables } from '../../lib/config/unknown-env.ts'
+import { type Environment, findUnknownEnv } from '../../lib/config/unknown-env.ts'
 import type { Command } from './setting.ts'
 import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from './settings.ts'
 import { findSetting, keysOf, SETTING_KEYS, splitList } from './sources.ts'
@@ -40,7 +40,7 @@ export function findMisspelt(env: Environment): readonly string[] {
   const parts = others.flatMap((variable) => explainPart(variable) ?? [])
   const rest = others.filter((variable) => explainPart(variable) === undefined)
   const given = Object.fromEntries(rest.map((variable) => [variable, env[variable]]))
-  return [...parts, ...findMisspeltVariables(given, names, /^MX_(?:API_|SERVER_)?/)]
+  return [...parts, ...findUnknownEnv(given, names, /^MX_(?:API_|SERVER_)?/)]
 }
 
 /** A variable for what is a part of the value of another one. Undefined: it is none. */

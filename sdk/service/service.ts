@@ -3,7 +3,7 @@ import type { Broker } from '../../core/contracts/broker.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { checkService } from '../../core/registry/service.ts'
 import { settlesWithin } from '../../lib/async/timeout.ts'
-import { findMisspeltVariables } from '../../lib/config/unknown-env.ts'
+import { findUnknownEnv } from '../../lib/config/unknown-env.ts'
 import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import { type Credentials, findCredentials, toPlatform } from '../auth/credentials.ts'
 import type { Subscriber } from '../broker/message.ts'
@@ -262,7 +262,7 @@ export class Service<H extends object = Record<never, never>> {
 
   async #begin(): Promise<string> {
     const { log } = this
-    const problems = findMisspeltVariables(process.env, VARIABLES, VARIABLE_PREFIX)
+    const problems = findUnknownEnv(process.env, VARIABLES, VARIABLE_PREFIX)
     for (const problem of problems) log.warn({}, problem)
     try {
       await this.#openTracer()

@@ -1,6 +1,6 @@
 import type { RegisterOptions, Service } from '../../../core/contracts/registry.ts'
 import { checkService } from '../../../core/registry/service.ts'
-import { createExpiry } from '../../../lib/collections/expiry-wheel.ts'
+import { createExpiryWheel } from '../../../lib/collections/expiry-wheel.ts'
 import { type ConsulClient, joinChunks } from './http/client.ts'
 import { createConsulError, isConsulError, toNotConsulText } from './http/errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'
@@ -35,7 +35,7 @@ export function createRegistrations(
 ): Registrations {
   const known = new Map<string, Known>()
   /** Ids of nodes that are kept alive: of those that died elsewhere nobody says that they did. */
-  const expiry = createExpiry<string>()
+  const expiry = createExpiryWheel<string>()
   /** The last thing done about a node: what is told of it must arrive in the order it was said. */
   const turns = new Map<string, Promise<void>>()
 

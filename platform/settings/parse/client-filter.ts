@@ -1,5 +1,5 @@
 import { createAllowList } from '../../../core/egress/allow-list.ts'
-import { createAddressSet } from '../../../lib/net/cidr-set.ts'
+import { createCidrSet } from '../../../lib/net/cidr-set.ts'
 import type { ValueType } from '../setting.ts'
 import { list, notAllowed, withoutSubject } from './value.ts'
 
@@ -13,7 +13,7 @@ export const NETWORKS: ValueType<readonly string[]> = list(
   'network,...',
   NETWORK_FORMS,
   (texts) => {
-    withoutSubject('networks', () => createAddressSet(texts, 'networks'))
+    withoutSubject('networks', () => createCidrSet(texts, 'networks'))
     return texts
   },
 )

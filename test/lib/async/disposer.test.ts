@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createClosing } from '../../../lib/async/disposer.ts'
+import { createDisposer } from '../../../lib/async/disposer.ts'
 
 t.test('what was opened last is closed first, once, one after the other', async (t) => {
   const closed: string[] = []
-  const closing = createClosing()
+  const closing = createDisposer()
   closing.add(() => void closed.push('first'))
   closing.add(async () => {
     await Promise.resolve()
@@ -15,7 +15,7 @@ t.test('what was opened last is closed first, once, one after the other', async 
 
 t.test('one that fails keeps none of the others from being closed', async (t) => {
   const closed: string[] = []
-  const closing = createClosing()
+  const closing = createDisposer()
   closing.add(() => void closed.push('first'))
   closing.add(() => {
     throw new Error('cannot')

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createExpiry } from '../../../lib/collections/expiry-wheel.ts'
+import { createExpiryWheel } from '../../../lib/collections/expiry-wheel.ts'
 
 t.test('what has ended is taken once, and what was set anew ends later', async (t) => {
-  const expiry = createExpiry<string>()
+  const expiry = createExpiryWheel<string>()
   expiry.set('a', 10_000)
   expiry.set('b', 10_000)
   expiry.set('c', Number.POSITIVE_INFINITY)
@@ -26,7 +26,7 @@ t.test('nothing ends before its time, everything within the second after it', (t
   })
   fc.assert(
     fc.property(fc.array(step), (steps) => {
-      const expiry = createExpiry<number>()
+      const expiry = createExpiryWheel<number>()
       const ends = new Map<number, number>()
       let now = 0
       for (const { item, ttlMs, turnMs } of steps) {
@@ -51,7 +51,7 @@ t.test('nothing ends before its time, everything within the second after it', (t
 })
 
 t.test('what is due is found without looking at what is not', async (t) => {
-  const expiry = createExpiry<{ readonly id: number }>()
+  const expiry = createExpiryWheel<{ readonly id: number }>()
   const ttlMs = (id: number): number => 1000 + (id % 90) * 1000
   for (let id = 0; id < 90_000; id++) expiry.set({ id }, ttlMs(id))
   const sizes: number[] = []

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findMisspeltVariables } from '../../../lib/config/unknown-env.ts'
+import { findUnknownEnv } from '../../../lib/config/unknown-env.ts'
 
 t.test('variables that look misspelt are told, others may belong to anyone', async (t) => {
   const names = ['SERVICE_ADDRESS', 'REGISTRY']
@@ -10,14 +10,14 @@ t.test('variables that look misspelt are told, others may belong to anyone', asy
     MX_SOMETHING: '1',
     SERVICE_ADDRES: ':1',
   }
-  t.strictSame(findMisspeltVariables(env, names), [
+  t.strictSame(findUnknownEnv(env, names), [
     'unknown variable MX_SERVICE_ADDRES, did you mean MX_SERVICE_ADDRESS?',
     'unknown variable MX_REGISTYR, did you mean MX_REGISTRY?',
   ])
 })
 
 t.test('a longer prefix stays in what is proposed', async (t) => {
-  t.strictSame(findMisspeltVariables({ MX_API_ADRESS: 'a' }, ['ADDRESS'], /^MX_(?:API_)?/), [
+  t.strictSame(findUnknownEnv({ MX_API_ADRESS: 'a' }, ['ADDRESS'], /^MX_(?:API_)?/), [
     'unknown variable MX_API_ADRESS, did you mean MX_API_ADDRESS?',
   ])
 })

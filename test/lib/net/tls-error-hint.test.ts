@@ -19,7 +19,7 @@ t.test('a registry asked by TLS that speaks none is told as that, with its port'
     t.teardown(() => registry.close?.())
     await t.rejects(Promise.resolve(registry.getService('a')), {
       message: new RegExp(
-        `127\\.0\\.0\\.1:${port} does not answer: it speaks no TLS; was ${name}:// meant\\?$`,
+        `127\\.0\\.0\\.1:${port} does not answer: the server does not use TLS; use ${name}:// instead$`,
       ),
     })
   }
@@ -39,7 +39,7 @@ t.test('a certificate of an unknown authority is told with where to name that', 
   for (const [registry, where] of rows) {
     t.teardown(() => registry.close?.())
     await t.rejects(Promise.resolve(registry.getService('a')), {
-      message: new RegExp(`: name the file of its certificate's authority in ${where}$`),
+      message: new RegExp(`: set ${where} to the file of its certificate authority$`),
     })
   }
 })

@@ -18,7 +18,7 @@ t.test('a program with a slash is of the folder, others of the search path', asy
   t.equal(findProgram('tool', '/', `/nowhere::relative:${folder}/bin`), join(folder, 'bin/tool'))
   t.throws(() => findProgram('app', folder, '/nowhere'), /no program app in PATH \(\/nowhere\)/)
   for (const name of ['./text', './bin', './gone'])
-    t.throws(() => findProgram(name, folder, folder), /is no program that can be run/)
+    t.throws(() => findProgram(name, folder, folder), /is not an executable file/)
   t.throws(() => findProgram('', folder, folder), /the command is empty/)
 })
 

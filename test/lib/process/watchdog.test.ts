@@ -26,14 +26,14 @@ t.test('too many processes', async (t) => {
   const told = await watchGroup(t, 'for i in 1 2 3 4 5; do sleep 1000 & done; wait', {
     processes: 4,
   })
-  t.match(told, /^had [56] processes, and may have 4$/)
+  t.match(told, /^had [56] processes, limit 4$/)
 })
 
 t.test('too much memory, of all processes together', async (t) => {
   const told = await watchGroup(t, 'node -e "setInterval(() => {}, 1000)" & wait', {
     memoryBytes: 20 * 1024 * 1024,
   })
-  t.match(told, /^took \d+ MiB of memory, and may take 20 MiB$/)
+  t.match(told, /^used \d+ MiB of memory, limit 20 MiB$/)
 })
 
 t.test('nothing is told of what is watched no more', async (t) => {

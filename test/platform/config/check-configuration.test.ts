@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createClosing } from '../../../lib/async/disposer.ts'
+import { createDisposer } from '../../../lib/async/disposer.ts'
 import { checkApi } from '../../../platform/config/check-configuration.ts'
 import { configurationFrom } from '../../../platform/config/load.ts'
 import { createLog } from '../../../platform/process/log.ts'
@@ -16,7 +16,7 @@ async function check(t: Test, config: string, ...words: readonly string[]) {
     readFlags([`--config=${file}`, ...words], 'api'),
     {},
   )()
-  const closing = createClosing()
+  const closing = createDisposer()
   t.teardown(closing.close)
   return checkApi(configuration, createLog('silent'), closing)
 }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { runSteps } from '../../../core/chain.ts'
-import { createClosing } from '../../../lib/async/disposer.ts'
+import { createDisposer } from '../../../lib/async/disposer.ts'
 import { configurationFrom } from '../../../platform/config/load.ts'
 import { openPipeline, type Pipeline } from '../../../platform/gateway/pipeline.ts'
 import { planPlugins } from '../../../platform/plugins/plan.ts'
@@ -11,7 +11,7 @@ import { createPools, makeService } from '../../fixtures/services.ts'
 
 async function open(t: Test, ...words: readonly string[]) {
   const configuration = await configurationFrom(readFlags([...words], 'api'), {})()
-  const closing = createClosing()
+  const closing = createDisposer()
   t.teardown(closing.close)
   const { createPool } = createPools()
   const deciding = await openPipeline(

@@ -235,7 +235,7 @@ t.test('a copy that takes more memory than it may is killed, and that is told', 
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
   // It may be caught on its way.
-  const [, took] = /took (\d+) MiB of memory, and may take 128 MiB; its last line: takes it/.exec(
+  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; its last line: takes it/.exec(
     error!,
   )!
   t.ok(Number(took) > 128)
@@ -248,7 +248,7 @@ t.test('a copy that begins too many processes is killed with them', async (t) =>
     `for (let i = 0; i < 30; i++) require('node:child_process').spawn('sleep', ['1000'])`,
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
-  t.match(error, /had \d\d processes, and may have 20/)
+  t.match(error, /had \d\d processes, limit 20/)
 })
 
 t.test('where the machine runs out of memory a copy is killed before its server', async (t) => {

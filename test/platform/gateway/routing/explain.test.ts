@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Authorizer } from '../../../../core/contracts/auth.ts'
-import { createClosing } from '../../../../lib/async/disposer.ts'
+import { createDisposer } from '../../../../lib/async/disposer.ts'
 import { configurationFrom } from '../../../../platform/config/load.ts'
 import { type ExplainedRequest, explain } from '../../../../platform/gateway/routing/explain.ts'
 import { createLog } from '../../../../platform/process/log.ts'
@@ -15,7 +15,7 @@ async function ask(
   gate?: Authorizer,
 ) {
   const configuration = await configurationFrom(readFlags([...words], 'api'), {})()
-  const closing = createClosing()
+  const closing = createDisposer()
   t.teardown(closing.close)
   return explain(
     { method: 'GET', path: '/', headers: {}, ...request },

@@ -124,6 +124,6 @@ t.test('it ends with this process, also where that is killed', async (t) => {
 t.test('one that takes more than it may is killed, and told to have', async (t) => {
   const bounds = { memoryBytes: 2 ** 40, processes: 3 }
   const greedy = run(t, 'for i in 1 2 3 4 5 6; do sleep 100 & done; wait', { bounds })
-  t.match(await greedy.ended, { isDone: false, how: /^it had \d+ processes, and may have 3$/ })
+  t.match(await greedy.ended, { isDone: false, how: /^it had \d+ processes, limit 3$/ })
   t.match(await run(t, 'true', { bounds }).ended, { isDone: true, how: 'exit status 0' })
 })
