@@ -50,7 +50,7 @@ t.test('rejects malformed names and values at startup', async (t) => {
   )
   t.throws(
     () => buildPlugin(plugin, { reply: { append: { a: '1\r\nset-cookie: x' } } }),
-    /reply: header a must hold no control/,
+    /reply: header a must not contain control/,
   )
   t.throws(() => buildPlugin(plugin, { reply: { remove: [''] } }), /header name must be a token/)
   t.throws(() => buildPlugin(plugin, { reply: { sett: {} } }), /unknown option "reply.sett"/)
