@@ -544,7 +544,7 @@ t.test('grpc types: errors tell the status of gRPC, and frames of gRPC are 415',
   const proto = `${origin}/greeter/proto`
   for (const type of ['application/grpc', 'application/grpc+proto', 'application/grpc+json']) {
     const framed = await post(proto, '\0\0\0\0\x03\n\x01a', type)
-    t.match(framed, { status: 415, json: { Detail: /frames of gRPC need HTTP\/2/ } })
+    t.match(framed, { status: 415, json: { Detail: /gRPC frames require HTTP\/2/ } })
     t.equal(framed.headers.get('grpc-status'), '3')
     t.match(framed.headers.get('accept'), /application\/protobuf/)
   }

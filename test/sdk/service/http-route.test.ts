@@ -32,7 +32,7 @@ t.test('a route that no gateway could serve is refused where it is declared', as
     [{ method: 'GET', path: 'no-slash' }, /must be a template such as .*, got "no-slash"/],
     [{ method: 'GET', path: '/x/{id' }, /got "\/x\/\{id"/],
     [{ method: 'GET', path: ['/x', '/y/{}'] }, /got "\/y\/\{\}"/],
-    [{ method: 'GET', path: '/x/**/y/**' }, /got "\/x\/\*\*\/y\/\*\*": \*\* may stand only once/],
+    [{ method: 'GET', path: '/x/**/y/**' }, /got "\/x\/\*\*\/y\/\*\*": \*\* is only allowed once/],
     [{ method: 'GET', path: '/x/../y' }, /segment ".." cannot match any path/],
     [{ method: 'GET', path: '^/x/(a|b)$' }, /of regular expressions only plain segments/],
     [{ method: 'GET', path: '/x', host: 5 }, /http.host must be text/],

@@ -67,7 +67,7 @@ t.test('a key that a listener would refuse, or have no cipher for, is refused by
     const files = folder.write('unservable', texts)
     t.throws(
       () => loadTls([files]),
-      { message: new RegExp(`^TLS key ${files.keyFile} is of a kind that cannot be served`) },
+      { message: new RegExp(`^TLS key ${files.keyFile} must be RSA`) },
       kind,
     )
   }
