@@ -64,7 +64,8 @@ function findErrors(schema: TObject, options: object): SchemaError[] {
       keyword === 'anyOf' && specific.some((error) => error.instancePath === instancePath),
   )
   return specific.filter(
-    (error) => !unions.some(({ instancePath }) => error.instancePath.startsWith(`${instancePath}/`)),
+    (error) =>
+      !unions.some(({ instancePath }) => error.instancePath.startsWith(`${instancePath}/`)),
   )
 }
 

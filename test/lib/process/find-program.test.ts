@@ -16,7 +16,10 @@ t.test('a program with a slash is of the folder, others of the search path', asy
   t.equal(findProgram('bin/tool', folder, ''), join(folder, 'bin/tool'))
   t.equal(findProgram(join(folder, 'app'), '/', ''), join(folder, 'app'))
   t.equal(findProgram('tool', '/', `/nowhere::relative:${folder}/bin`), join(folder, 'bin/tool'))
-  t.throws(() => findProgram('app', folder, '/nowhere'), /program app not found in PATH \(\/nowhere\)/)
+  t.throws(
+    () => findProgram('app', folder, '/nowhere'),
+    /program app not found in PATH \(\/nowhere\)/,
+  )
   for (const name of ['./text', './bin', './gone'])
     t.throws(() => findProgram(name, folder, folder), /is not an executable file/)
   t.throws(() => findProgram('', folder, folder), /the command is empty/)

@@ -383,7 +383,7 @@ t.test('the body wins over the query, objects are merged, lists are not', async 
     t.strictSame([status, json], [200, expected], `${query} ${body}`)
   }
   const merged = await post(`${origin}/greeter/proto?name=x`, '\n\x04John', 'application/protobuf')
-  t.match(merged, { status: 400, json: { Detail: /need a JSON body/ } })
+  t.match(merged, { status: 400, json: { Detail: /require a JSON body/ } })
 })
 
 t.test('forms become JSON', async (t) => {
@@ -452,7 +452,7 @@ t.test(
       })
       t.equal(reply.status, 400, body)
       t.match(await reply.json(), {
-        Detail: /must be a JSON object beside fields of query or path/,
+        Detail: /must be a JSON object to be merged with fields of query or path/,
       })
     }
     t.same(service.calls, [])

@@ -94,7 +94,12 @@ t.test('what cannot be served is refused in one line that names the file', (t) =
       'certFile',
       'contains no PEM certificate',
     ],
-    ['a damaged certificate', { cert: damaged, key }, 'certFile', 'contains a malformed certificate'],
+    [
+      'a damaged certificate',
+      { cert: damaged, key },
+      'certFile',
+      'contains a malformed certificate',
+    ],
     [
       'a damaged second certificate',
       { cert: cert + damaged, key },
@@ -393,7 +398,7 @@ t.test(
     )
     t.same(pair.names, ['a.test'])
     t.match(warnings, [
-      /^TLS certificate its certificate is not valid before .*: is the clock of this machine right\?$/,
+      /^TLS certificate its certificate is not valid before .*; check the clock of this machine$/,
     ])
     t.end()
   },
