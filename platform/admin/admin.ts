@@ -63,8 +63,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
 
   const answer = (request: IncomingMessage): Promise<Answer> | Answer => {
     const { method, url = '', headers } = request
-    if (!isHost(headers.host ?? ''))
-      return tell(403, 'this host is not allowed; add it to --hosts')
+    if (!isHost(headers.host ?? '')) return tell(403, 'this host is not allowed; add it to --hosts')
     const [path = ''] = url.split('?', 1)
     const serve = Object.hasOwn(paths, path) ? paths[path] : undefined
     if (serve === undefined)

@@ -88,7 +88,10 @@ const WRONG: readonly [args: readonly string[], message: RegExp][] = [
   [['/x', '--duration', 'none'], /--duration must be a time/],
   [['/x', '--timeout', '0s'], /--timeout must be a time/],
   [['/x', '--header', 'nonsense'], /--header must be "name: value", got "nonsense"/],
-  [['/x', '--header', 'x-a: b\r\nevil: 1'], /--header: header x-a must not contain control characters/],
+  [
+    ['/x', '--header', 'x-a: b\r\nevil: 1'],
+    /--header: header x-a must not contain control characters/,
+  ],
   [['/x', '--header', 'Content-Length: 9'], /--header content-length cannot be set/],
   [['/x', '--body', '@/no/such/file'], /--body: ENOENT/],
   [['/x', '-o', 'xml'], /--output must be text or json, got "xml"/],

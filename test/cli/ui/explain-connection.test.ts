@@ -26,7 +26,7 @@ t.test('a server that is there, and cannot be talked to, says why', async (t) =>
   for (const [address, reason] of [
     [
       `mxs://127.0.0.1:${tls}`,
-      "self-signed certificate: set NODE_EXTRA_CA_CERTS to the file of its certificate authority",
+      'self-signed certificate: set NODE_EXTRA_CA_CERTS to the file of its certificate authority',
     ],
     [`127.0.0.1:${tls}`, `socket hang up; is it one with TLS, mxs://127.0.0.1:${tls}?`],
     [`mxs://127.0.0.1:${plain}`, 'the server does not use TLS; use mx:// instead'],

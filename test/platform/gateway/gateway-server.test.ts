@@ -336,7 +336,10 @@ t.test('a reload tells of new certificates, and of wrong ones in one line', asyn
   lines.length = 0
   writeFileSync(certFile, 'none')
   await api.reload(configuration)
-  t.match(lines[0], { level: 40, msg: /contains no PEM certificate.*; the previous certificates stay/ })
+  t.match(lines[0], {
+    level: 40,
+    msg: /contains no PEM certificate.*; the previous certificates stay/,
+  })
   t.notOk(lines[0]?.['err'], 'without a stack')
 })
 

@@ -235,9 +235,7 @@ t.test('a copy that takes more memory than it may is killed, and that is told', 
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
   // It may be caught on its way.
-  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; its last line: takes it/.exec(
-    error!,
-  )!
+  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; its last line: takes it/.exec(error!)!
   t.ok(Number(took) > 128)
   await runtime.remove(workload)
 })
